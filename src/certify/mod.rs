@@ -1,0 +1,3 @@
+//! (room under construction)
+mod p_value;
+pub use p_value::{Alpha, PValue};

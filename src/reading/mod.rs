@@ -1,0 +1,5 @@
+//! One answer read with and without its references: the [`Trace`] that detectors use.
+
+mod trace;
+
+pub use trace::{LayerStates, LookbackMass, StateLayer, Trace};
