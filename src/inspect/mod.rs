@@ -1,1 +1,5 @@
 //! (room under construction)
+
+mod message;
+
+pub use message::{Message, Planned};

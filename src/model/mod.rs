@@ -1,1 +1,5 @@
 //! (room under construction)
+
+mod layer;
+
+pub use layer::StateLayer;

@@ -2,4 +2,5 @@
 
 mod trace;
 
-pub use trace::{LayerStates, LookbackMass, StateLayer, Trace};
+pub use crate::model::StateLayer;
+pub use trace::{LayerStates, LookbackMass, Trace};

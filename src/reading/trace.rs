@@ -2,14 +2,7 @@
 
 use std::ops::Range;
 
-/// Which hidden state: the output of a block, or the last one after the final norm.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum StateLayer {
-    /// Output of the n-th block, from 1 (Hugging Face `hidden_states[n]` for n below the depth).
-    Block(usize),
-    /// After the final norm (Hugging Face `hidden_states[-1]`).
-    FinalNorm,
-}
+use crate::model::StateLayer;
 
 /// One answer read twice by the model, with its references and without.
 ///

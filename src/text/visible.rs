@@ -1,0 +1,64 @@
+//! Control characters made visible, so that no text of a data set can talk to a terminal.
+
+use std::borrow::Cow;
+
+/// What is shown instead of `c` when `c` would act on a terminal or hide the order of text.
+///
+/// One character for one character, so that positions counted in characters stay right. Line feeds
+/// and tabs are replaced too: whoever lays out lines splits at line feeds first.
+#[must_use]
+pub fn visible_char(c: char) -> Option<char> {
+    match c {
+        // C0: the control pictures of Unicode, in the same order.
+        '\u{0}'..='\u{1f}' => char::from_u32(0x2400 + c as u32),
+        '\u{7f}' => Some('\u{2421}'),
+        // C1 (an 8-bit CSI is one of them), line and paragraph separators.
+        '\u{80}'..='\u{9f}' | '\u{2028}' | '\u{2029}' => Some('\u{fffd}'),
+        // Bidirectional controls reorder what stands around them; text is kept in logical order.
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}' => {
+            Some('\u{fffd}')
+        }
+        // A byte-order mark inside text, interlinear annotation, deprecated formatting.
+        '\u{feff}' | '\u{fff9}'..='\u{fffb}' => Some('\u{fffd}'),
+        _ => None,
+    }
+}
+
+/// `text` with every acting character replaced, line feeds kept.
+#[must_use]
+pub fn visible(text: &str) -> Cow<'_, str> {
+    replace(text, true)
+}
+
+/// `text` as one line: line feeds are shown as symbols as well. For error messages, ids, titles.
+#[must_use]
+pub fn visible_line(text: &str) -> Cow<'_, str> {
+    replace(text, false)
+}
+
+fn replace(text: &str, keep_line_feeds: bool) -> Cow<'_, str> {
+    let acts = |c: char| !(keep_line_feeds && c == '\n') && visible_char(c).is_some();
+    if !text.chars().any(acts) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().map(|c| if acts(c) { visible_char(c).unwrap_or(c) } else { c }).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_become_symbols_one_for_one() {
+        let hostile = "ok \u{1b}[2J \u{1b}]0;owned\u{7} \u{9b}31m end";
+        let shown = visible(hostile);
+        assert_eq!(shown, "ok ␛[2J ␛]0;owned␇ \u{fffd}31m end");
+        assert_eq!(shown.chars().count(), hostile.chars().count());
+    }
+
+    #[test]
+    fn plain_text_is_borrowed_and_line_feeds_are_kept_where_lines_are_laid_out() {
+        assert!(matches!(visible("Zażółć 市長\nx"), Cow::Borrowed(_)));
+        assert_eq!(visible_line("a\nb"), "a␊b");
+    }
+}
