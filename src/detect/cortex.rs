@@ -40,7 +40,12 @@ impl CortexSettings {
 /// Eq. 4: `D_i` = `h_i`(with references) - `h_i`(without), [T, d].
 pub fn difference(trace: &Trace, layer: StateLayer) -> Result<Vec<f32>, DetectError> {
     let states = layer_states(trace, layer)?;
-    Ok(states.with_references.iter().zip(&states.without_references).map(|(with, without)| with - without).collect())
+    Ok(states
+        .with_references
+        .iter()
+        .zip(&states.without_references)
+        .map(|(with, without)| with - without)
+        .collect())
 }
 
 /// Eq. 6: `c_i` = `D_i` - `Dbar_i`, [T, d], so `c_1` = `D_1`.
@@ -144,7 +149,7 @@ mod tests {
     #[test]
     fn a_layer_that_was_not_read_is_named_with_those_that_were() {
         let message = difference(&small(), StateLayer::Block(22)).unwrap_err().to_string();
-        assert!(message.contains("block-22") && message.contains("block-1,"), "{message}");
+        assert!(message.contains("block-22") && message.contains("block-1;"), "{message}");
     }
 
     #[test]

@@ -15,7 +15,9 @@ pub enum DetectError {
         kept: String,
     },
     /// An array of the trace does not have the size its own description promises.
-    #[error("the reading's {field} has {found} values where its shape promises {expected}; read the answer again")]
+    #[error(
+        "the reading's {field} has {found} values where its shape promises {expected}; read the answer again"
+    )]
     TraceShape {
         /// The field of the trace.
         field: &'static str,
@@ -63,7 +65,9 @@ pub enum DetectError {
         reason: String,
     },
     /// Training needs examples of both classes.
-    #[error("training needs both classes, but of {rows} rows {positives} are positive; add labelled answers of the other class")]
+    #[error(
+        "training needs both classes, but of {rows} rows {positives} are positive; add labelled answers of the other class"
+    )]
     OneClass {
         /// Rows given.
         rows: usize,

@@ -87,7 +87,9 @@ impl FeatureBlock {
     pub fn name(self) -> String {
         match self {
             Self::Difference { layer } => format!("difference-{}", cortex::layer_name(layer)),
-            Self::Residual { layer, renormalised: false } => format!("residual-{}", cortex::layer_name(layer)),
+            Self::Residual { layer, renormalised: false } => {
+                format!("residual-{}", cortex::layer_name(layer))
+            }
             Self::Residual { layer, renormalised: true } => {
                 format!("residual-renormalised-{}", cortex::layer_name(layer))
             }

@@ -181,12 +181,7 @@ fn dot(coefficients: &[f64], x: &[f32]) -> f64 {
 }
 
 /// Sum over rows of value * `factor(value, column)`, per column.
-fn column_sums(
-    features: &[f32],
-    width: usize,
-    rows: usize,
-    factor: impl Fn(f64, usize) -> f64,
-) -> Vec<f64> {
+fn column_sums(features: &[f32], width: usize, rows: usize, factor: impl Fn(f64, usize) -> f64) -> Vec<f64> {
     let mut sums = vec![0.0; width];
     for row in 0..rows {
         for (column, &value) in features[row * width..(row + 1) * width].iter().enumerate() {
@@ -255,9 +250,10 @@ mod tests {
         let mut features = Vec::with_capacity(rows * width);
         let mut labels = Vec::with_capacity(rows);
         for _ in 0..rows {
-            let row: Vec<f32> = (0..width).map(|j| (random.uniform() - 4.0 - (j % 3) as f64) as f32).collect();
-            let signal: f32 = row.iter().take(width.div_ceil(10)).map(|x| x + 3.5).sum();
-            labels.push(f64::from(signal) + random.uniform() > -0.2 * width as f64 / 10.0);
+            let noise: Vec<f64> = (0..width).map(|_| random.uniform() - 0.5).collect();
+            let signal: f64 = noise.iter().take(width.div_ceil(10)).sum();
+            labels.push(signal + random.uniform() > 0.5);
+            let row = noise.iter().enumerate().map(|(j, x)| (x - 3.5 - (j % 3) as f64) as f32);
             features.extend(row);
         }
         (features, labels)
@@ -267,7 +263,8 @@ mod tests {
     fn the_gradient_vanishes_where_it_stops() {
         for (rows, width) in [(720, 2700), (3000, 40)] {
             let (features, labels) = planted(rows, width);
-            let model = LogisticRegression::fit(&features, width, &labels, &LogisticSettings::default()).unwrap();
+            let model =
+                LogisticRegression::fit(&features, width, &labels, &LogisticSettings::default()).unwrap();
             assert!(model.gradient_norm < 1e-8, "{} after {}", model.gradient_norm, model.iterations);
         }
     }
@@ -299,7 +296,10 @@ mod tests {
         assert!(matches!(fit(&[1.0, 2.0], &[true, true]), Err(DetectError::OneClass { positives: 2, .. })));
         assert!(matches!(fit(&[], &[]), Err(DetectError::OneClass { .. })));
         assert!(matches!(fit(&[1.0], &[true, false]), Err(DetectError::Mismatch { .. })));
-        assert!(matches!(fit(&[1.0, f32::NAN], &[true, false]), Err(DetectError::NotFinite { token: 1, .. })));
+        assert!(matches!(
+            fit(&[1.0, f32::NAN], &[true, false]),
+            Err(DetectError::NotFinite { token: 1, .. })
+        ));
     }
 
     /// Slow at token scale: run with `cargo test --release -- --ignored`.
@@ -310,7 +310,12 @@ mod tests {
         let start = std::time::Instant::now();
         let settings = LogisticSettings { c: 0.01, ..LogisticSettings::default() };
         let model = LogisticRegression::fit(&features, 270, &labels, &settings).unwrap();
-        println!("{:.1} s, {} iterations, {:e}", start.elapsed().as_secs_f64(), model.iterations, model.gradient_norm);
+        println!(
+            "{:.1} s, {} iterations, {:e}",
+            start.elapsed().as_secs_f64(),
+            model.iterations,
+            model.gradient_norm
+        );
         assert!(start.elapsed().as_secs() < 60);
     }
 }

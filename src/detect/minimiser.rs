@@ -122,9 +122,7 @@ fn line_search(
         }
         length = if high.is_finite() { f64::midpoint(low, high) } else { 2.0 * length };
     }
-    best.filter(|best| {
-        best.value < current.value || largest(&best.gradient) < largest(&current.gradient)
-    })
+    best.filter(|best| best.value < current.value || largest(&best.gradient) < largest(&current.gradient))
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {

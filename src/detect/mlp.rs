@@ -40,7 +40,7 @@ impl Linear {
     }
 }
 
-/// A trained perceptron with ReLU between its layers and one output.
+/// A trained perceptron with `ReLU` between its layers and one output.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mlp {
     pub(super) layers: Vec<Linear>,

@@ -1,4 +1,4 @@
-//! Training of the perceptron: AdamW on binary cross-entropy, the same result for the same seed.
+//! Training of the perceptron: `AdamW` on binary cross-entropy, the same result for the same seed.
 //!
 //! Matrix products are candle's; the backward pass is written out, because the generic one would also
 //! compute the gradient of the input, a third of the work, and would take dropout from a global generator.
@@ -21,9 +21,9 @@ pub struct MlpSettings {
     pub hidden: Vec<usize>,
     /// Dropout after each hidden layer.
     pub dropout: f64,
-    /// AdamW's learning rate.
+    /// `AdamW`'s learning rate.
     pub learning_rate: f64,
-    /// AdamW's decoupled weight decay.
+    /// `AdamW`'s decoupled weight decay.
     pub weight_decay: f64,
     /// Tokens per step.
     pub batch: usize,
@@ -196,7 +196,7 @@ fn dropout_mask(count: usize, dropout: f64, random: &mut Random) -> Vec<f32> {
     mask
 }
 
-/// AdamW (arXiv 1711.05101) with beta 0.9 and 0.999, epsilon 1e-8, decay on every parameter, as torch's.
+/// `AdamW` (arXiv 1711.05101) with beta 0.9 and 0.999, epsilon 1e-8, decay on every parameter, as torch's.
 struct AdamW {
     first: Vec<Vec<f32>>,
     second: Vec<Vec<f32>>,
@@ -260,7 +260,13 @@ mod tests {
     }
 
     fn settings() -> MlpSettings {
-        MlpSettings { hidden: vec![32, 16], batch: 64, epochs: 30, learning_rate: 5e-3, ..MlpSettings::default() }
+        MlpSettings {
+            hidden: vec![32, 16],
+            batch: 64,
+            epochs: 30,
+            learning_rate: 5e-3,
+            ..MlpSettings::default()
+        }
     }
 
     #[test]
@@ -294,7 +300,8 @@ mod tests {
         }
         // weight y softplus(-z) + (1 - y) softplus(z), with softplus(z) = ln(1 + e^z) for small z.
         let softplus = |z: &Tensor| (z.exp().unwrap() + 1.0).unwrap().log().unwrap();
-        let y = Tensor::from_vec(labels.map(|y| f32::from(u8::from(y))).to_vec(), (6, 1), &Device::Cpu).unwrap();
+        let y =
+            Tensor::from_vec(labels.map(|y| f32::from(u8::from(y))).to_vec(), (6, 1), &Device::Cpu).unwrap();
         let positive = (softplus(&h.neg().unwrap()) * &y).unwrap().affine(2.0, 0.0).unwrap();
         let negative = (softplus(&h) * y.affine(-1.0, 1.0).unwrap()).unwrap();
         let reference = (positive + negative).unwrap().mean_all().unwrap();

@@ -32,7 +32,7 @@ mod standardisation;
 pub(crate) mod synthetic;
 
 pub use answer_head::{AnswerFeatures, AnswerHead, AnswerHeadCard, answer_vector};
-pub use card::ModelIdentity;
+pub use card::{Making, ModelIdentity};
 pub use cortex::{CortexSettings, difference, layer_name, residual};
 pub use detector::{Detector, NegativeLogLikelihood};
 pub use error::DetectError;

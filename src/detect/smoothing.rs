@@ -118,8 +118,7 @@ mod tests {
 
     #[test]
     fn equals_the_sum_over_all_labelings_of_the_golden_file() {
-        let golden: Golden =
-            serde_json::from_str(include_str!("../../tests/golden/smoothing.json")).unwrap();
+        let golden: Golden = serde_json::from_str(include_str!("../../tests/golden/smoothing.json")).unwrap();
         assert!(golden.cases.len() >= 18);
         for case in golden.cases {
             for (found, wanted) in smooth(&case.scores, case.stay).iter().zip(&case.smoothed) {

@@ -46,7 +46,9 @@ pub(crate) fn trace(planted: &Planted) -> Trace {
         let with_references = without_references
             .iter()
             .enumerate()
-            .map(|(at, value)| value + noise() + if at % hidden_size == 0 { shift(at / hidden_size) } else { 0.0 })
+            .map(|(at, value)| {
+                value + noise() + if at % hidden_size == 0 { shift(at / hidden_size) } else { 0.0 }
+            })
             .collect();
         let answer_attention = (0..tokens * tokens)
             .map(|at| if at % tokens <= at / tokens { 0.3 / (at / tokens + 1) as f32 } else { 0.0 })
