@@ -10,9 +10,9 @@ use super::{Alpha, CalibrationMode};
 use crate::metrics::Measure;
 
 /// Below this AUROC of the retrieval score, correct and wrong retrieved chunks count as not
-/// separated. Ours: the paper gives no bound. A score that separates well reaches .9, one that mostly
-/// reflects the question stays near .6.
-pub const LEAST_AUROC: f64 = 0.7;
+/// separated. Ours: the paper gives no bound. BM25 reaches .92 to .96 on public sets that suit it and
+/// .73 on TAT-QA, where three of four chunks are trusted.
+pub const LEAST_AUROC: f64 = 0.8;
 
 /// How far the pair can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
