@@ -23,7 +23,7 @@ pub struct CalibrationArtefact {
     #[serde(flatten)]
     pub source: CalibrationSource,
     pub counts: CalibrationCounts,
-    /// s_thres; absent when the document id alone decided.
+    /// The similarity threshold; absent when the document id alone decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub similarity_threshold: Option<f64>,
     /// Nonconformities, one per question with a correct chunk in its top K.
@@ -139,7 +139,8 @@ impl CalibrationArtefact {
     /// As [`Self::to_json`].
     pub fn hash(&self) -> Result<String, CertifyError> {
         let digest = Sha256::digest(self.to_json()?.as_bytes());
-        Ok(digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect())
+        let first = digest.iter().take(8).fold(0_u64, |sum, &byte| sum << 8 | u64::from(byte));
+        Ok(format!("{first:016x}"))
     }
 }
 

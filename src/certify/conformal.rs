@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::guarantee::without_threshold;
 use super::intervals::{Bounds, beta_band};
 use super::{Alpha, CertifyError, PValue};
+use crate::metrics::Measure;
 
 /// The calibration nonconformities, a = -score of correct retrieved chunks, in rising order.
 ///
@@ -97,7 +99,20 @@ impl Calibration {
         })
     }
 
-    /// p = (1 + #{a_i >= a}) / (n + 1).
+    /// The least score that is trusted, -qhat, or why no score is ruled out (or let through).
+    #[must_use]
+    pub fn least_score(&self, alpha: Alpha) -> Measure {
+        match self.quantile(alpha) {
+            Ok(Quantile::At(qhat)) => Measure::of(-qhat),
+            Ok(Quantile::Nothing) => Measure::undefined("nothing is trusted at alpha = 1"),
+            Ok(Quantile::Infinite) | Err(_) => Measure::undefined(
+                without_threshold(self.sorted.len(), alpha)
+                    .unwrap_or_else(|| "every score is trusted".to_owned()),
+            ),
+        }
+    }
+
+    /// p = (1 + number of calibration values >= a) / (n + 1).
     ///
     /// # Errors
     /// Without calibration values, or for a nonconformity that is not finite.
@@ -181,6 +196,9 @@ mod tests {
         assert_eq!(small().quantile(TENTH).unwrap(), Quantile::Infinite);
         assert_eq!(small().quantile(TENTH).unwrap().value(), None);
         assert!(small().trusted(1e9, TENTH).unwrap());
+        let threshold = serde_json::to_string(&small().least_score(TENTH)).unwrap();
+        let expected = r#"{"value":null,"reason":"no guarantee possible below 9 values at alpha = 0.1"}"#;
+        assert_eq!(threshold, expected);
         assert_eq!(small().coverage_band(TENTH), None);
     }
 
@@ -189,6 +207,7 @@ mod tests {
         let fifth = Alpha::from_thousandths(200);
         assert_eq!(small().rank(fifth), 5);
         assert_eq!(small().quantile(fifth).unwrap(), Quantile::At(0.5));
+        assert_eq!(small().least_score(fifth), Measure::Value(-0.5));
         assert!(small().trusted(0.5, fifth).unwrap());
         assert!(!small().trusted(0.500_001, fifth).unwrap());
     }
@@ -205,6 +224,7 @@ mod tests {
     fn without_values_nothing_is_calibrated_and_bad_values_are_refused() {
         let empty = Calibration::new(Vec::new()).unwrap();
         assert!(matches!(empty.p_value(0.0), Err(CertifyError::NotCalibrated)));
+        assert_eq!(empty.least_score(TENTH).to_string(), "n/a (not calibrated)");
         assert!(matches!(empty.quantile(TENTH), Err(CertifyError::NotCalibrated)));
         assert!(matches!(
             Calibration::new(vec![0.0, f64::NAN]),

@@ -15,8 +15,6 @@ pub enum CertifyError {
     NoScore,
     #[error("{values} calibration values, at most {maximum} can be counted; calibrate on a sample")]
     TooManyValues { values: usize, maximum: usize },
-    #[error("question {question}: {chunks} chunks retrieved, but {other} {what}; they must go together")]
-    CountsDiffer { question: usize, chunks: usize, other: usize, what: &'static str },
     #[error("no questions to diagnose; at least two with different sources are needed")]
     TooFewQuestions,
     #[error("K is 0, so nothing is retrieved; choose K of at least 1")]

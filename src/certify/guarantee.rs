@@ -24,16 +24,10 @@ impl ChunkGuarantee {
     /// procedure does not give.
     #[must_use]
     pub fn statement(&self) -> String {
-        if self.values == 0 {
-            return "not calibrated: no chunk can be certified".to_owned();
-        }
-        match minimum_values(self.alpha) {
-            None => "alpha = 0: every chunk is kept".to_owned(),
-            Some(minimum) if self.values < minimum => format!(
-                "no guarantee possible below {minimum} values at alpha = {}; every chunk is kept",
-                self.alpha.value()
-            ),
-            Some(_) => format!(
+        match without_threshold(self.values, self.alpha) {
+            Some(reason) if self.values == 0 => format!("{reason}: no chunk can be certified"),
+            Some(reason) => format!("{reason}; every chunk is kept"),
+            None => format!(
                 "a correct chunk that was retrieved is kept with probability at least {}",
                 kept(self.alpha)
             ),
@@ -43,7 +37,7 @@ impl ChunkGuarantee {
     /// Whether the statement is a guarantee with a threshold behind it.
     #[must_use]
     pub fn holds(&self) -> bool {
-        self.values > 0 && minimum_values(self.alpha).is_some_and(|minimum| self.values >= minimum)
+        without_threshold(self.values, self.alpha).is_none()
     }
 
     /// What it does not say, one sentence each.
@@ -94,6 +88,19 @@ impl ChunkGuarantee {
     #[must_use]
     pub fn end_to_end_floor(&self) -> Measure {
         end_to_end_floor(&self.recall, self.alpha)
+    }
+}
+
+/// Why `values` calibration values give no finite threshold at `alpha`; `None` where they do.
+#[must_use]
+pub fn without_threshold(values: usize, alpha: Alpha) -> Option<String> {
+    match minimum_values(alpha) {
+        _ if values == 0 => Some("not calibrated".to_owned()),
+        None => Some("nothing is ruled out at alpha = 0".to_owned()),
+        Some(minimum) if values < minimum => {
+            Some(format!("no guarantee possible below {minimum} values at alpha = {}", alpha.value()))
+        }
+        Some(_) => None,
     }
 }
 
@@ -166,7 +173,7 @@ mod tests {
         }
         assert_eq!(guarantee(0, 100).statement(), "not calibrated: no chunk can be certified");
         assert!(!guarantee(0, 100).holds() && !guarantee(50, 0).holds());
-        assert_eq!(guarantee(50, 0).statement(), "alpha = 0: every chunk is kept");
+        assert_eq!(guarantee(50, 0).statement(), "nothing is ruled out at alpha = 0; every chunk is kept");
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub fn kolmogorov_smirnov(first: &[f64], second: &[f64]) -> Option<KolmogorovSmi
     Some(KolmogorovSmirnov { statistic, p_value: one_sample_p(effective.max(1), statistic) })
 }
 
-/// P(D_n >= d) of the one-sample statistic under the null hypothesis.
+/// `P(D_n >= d)` of the one-sample statistic under the null hypothesis.
 ///
 /// Far in the tail twice the one-sided probability (both sides crossing is then rarer than 1e-7);
 /// else exact by Marsaglia, Tsang and Wang (2003); for very many values the limit distribution with
@@ -59,7 +59,7 @@ fn one_sample_p(n: usize, d: f64) -> f64 {
     limit_p(d * values.sqrt() + 1.0 / (6.0 * values.sqrt()) + (d * values.sqrt() - 1.0) / (4.0 * values))
 }
 
-/// P(D+_n >= d) = d sum_j C(n, j) (d + j/n)^(j-1) (1 - d - j/n)^(n-j) (Birnbaum and Tingey 1951).
+/// `P(D+_n >= d) = d sum_j C(n, j) (d + j/n)^(j-1) (1 - d - j/n)^(n-j)` (Birnbaum and Tingey 1951).
 fn one_sided_p(n: usize, d: f64) -> f64 {
     let values = n as f64;
     let last = ((1.0 - d) * values).floor() as usize;
@@ -68,7 +68,7 @@ fn one_sided_p(n: usize, d: f64) -> f64 {
     for j in 0..=last.min(n) {
         let share = j as f64 / values;
         let rest = 1.0 - d - share;
-        if rest > 0.0 || j == n {
+        if rest > 0.0 {
             sum += (log_choose + (j as f64 - 1.0) * (d + share).ln() + (n - j) as f64 * rest.ln()).exp();
         }
         log_choose += ((n - j) as f64 / (j + 1) as f64).ln();
@@ -76,7 +76,7 @@ fn one_sided_p(n: usize, d: f64) -> f64 {
     d * sum
 }
 
-/// P(D_n < d): an entry of the n-th power of a matrix of order 2 ceil(n d) - 1, scaled against
+/// `P(D_n < d)`: an entry of the n-th power of a matrix of order 2 ceil(n d) - 1, scaled against
 /// overflow.
 fn exact_distribution(n: usize, d: f64) -> f64 {
     let values = n as f64;
@@ -151,7 +151,7 @@ fn product(left: &[f64], right: &[f64], order: usize) -> Vec<f64> {
     result
 }
 
-/// 2 sum_k (-1)^(k-1) exp(-2 k^2 z^2)
+/// `2 sum_k (-1)^(k-1) exp(-2 k^2 z^2)`
 fn limit_p(z: f64) -> f64 {
     if z < 0.2 {
         return 1.0;

@@ -62,7 +62,7 @@ pub struct LabelChunk<'a> {
 pub struct ChunkLabels {
     /// Per question, per chunk in rank order: from a right document, and similar enough.
     pub correct: Vec<Vec<bool>>,
-    /// s_thres; `None` when beta is 0 or no chunk came from a wrong document, so that the document id
+    /// The similarity threshold; `None` when beta is 0 or no chunk came from a wrong document, so that the document id
     /// alone decided.
     pub threshold: Option<f64>,
     /// Chunks from a wrong document whose similarity was measured.
@@ -93,9 +93,9 @@ impl ChunkLabels {
     }
 }
 
-/// Labels every chunk: y = [h >= s_thres and d(chunk) is a source document].
+/// Labels every chunk: `y = [h >= s_thres and d(chunk) is a source document]`.
 ///
-/// s_thres is the ceil(beta n)-th smallest of the n similarities of chunks from wrong documents.
+/// The threshold `s_thres` is the ceil(beta n)-th smallest of the n similarities of chunks from wrong documents.
 /// (The paper's prose calls it a quantile of retrieval scores; its formula and figure mean ROUGE-L.)
 #[must_use]
 pub fn label_chunks(questions: &[LabelQuestion<'_>], settings: &LabelSettings) -> ChunkLabels {
