@@ -90,10 +90,13 @@ fn tells_ragas(content: &Content, sample: &[Cow<'_, Object>]) -> bool {
         "retrieved_context_ids",
         "reference_context_ids",
     ];
+    const ONLY_OWN: [&str; 5] = ["labels", "offset_unit", "source_ids", "consistent", "groups"];
+    let own = any(sample, |fields| fields.has("question") && ONLY_OWN.iter().any(|name| fields.has(name)));
     matches!(content, Content::Table { .. })
-        || any(sample, |fields| {
-            ONLY_RAGAS.iter().any(|name| fields.has(name)) || fields.text("contexts").is_some()
-        })
+        || !own
+            && any(sample, |fields| {
+                ONLY_RAGAS.iter().any(|name| fields.has(name)) || fields.text("contexts").is_some()
+            })
 }
 
 fn any(sample: &[Cow<'_, Object>], what: impl Fn(&Object) -> bool) -> bool {
