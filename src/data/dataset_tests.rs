@@ -1,5 +1,7 @@
 use std::time::Instant;
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::data::formats::test_files::{
     error, examples, gzip, notices, open, open_bytes, public_data, try_open,
@@ -79,6 +81,7 @@ fn every_layout_is_recognised_by_its_fields() {
         ("a.json", "{\n \"question\": \"q\"\n}", Format::Ragscope),
         ("a.json", "{broken\n{\"question\":\"q\"}", Format::Ragscope),
         ("a.jsonl", r#"{"question":"q","contexts":"['c']"}"#, Format::Ragas),
+        ("a.jsonl", r#"{"question":"q","contexts":"['c']","labels":[],"response":"x"}"#, Format::Ragscope),
         ("a.jsonl", r#"{"user_input":"q"}"#, Format::Ragas),
         ("a", "question,answer\nq,a", Format::Ragas),
         (
@@ -173,4 +176,69 @@ fn the_public_ragtruth_is_read_well_under_a_second() {
     let took = begin.elapsed();
     eprintln!("RAGTruth, 900 answers: {took:?}");
     assert!(took.as_secs_f64() < 1.0, "{took:?}");
+}
+
+/// What damage puts into a file.
+const PIECES: &[&[u8]] = &[
+    b"",
+    b"\xff",
+    b"\x1b",
+    b"\"",
+    b"]",
+    b"[[",
+    b"{}",
+    b"null",
+    b"-1",
+    b"99999999999999999999",
+    b"\n",
+    b"\\ud83d",
+    "é🙂".as_bytes(),
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Files of every layout with a piece cut out or replaced: an error or bad rows, never a panic.
+    #[test]
+    fn no_damage_to_a_file_makes_its_reader_panic(
+        which in 0usize..6,
+        at in 0usize..400,
+        length in 0usize..12,
+        piece in proptest::sample::select(PIECES),
+    ) {
+        const WHOLE: [(&str, &str); 6] = [
+            ("x.jsonl", r#"{"id":1,"question":"q?","answer":"caf\u00e9 é🙂 x","contexts":["c",{"text":"d","score":1}],"labels":[{"start":5,"end":7,"text":"é🙂"}],"groups":{"a":1}}"#),
+            ("x.jsonl", r#"{"question":"q","answers":["a"],"ctxs":[{"title":"t","text":"t","isgold":true}]}"#),
+            ("x.json", r#"{"data":[{"title":"t","paragraphs":[{"context":"c","qas":[{"id":1,"question":"q","answers":[{"text":"c"}]}]}]}]}"#),
+            ("x.json", r#"[{"table":{"uid":"u","table":[["a",1]]},"paragraphs":[{"text":"p"}],"questions":[{"question":"q","answer":[1]}]}]"#),
+            ("x.csv", "question,contexts,answer\nq,\"['a', \"\"b\"\"]\",x\nr,one,y\n"),
+            ("response.jsonl", r#"{"id":"1","source_id":"s","labels":[{"start":0,"end":2,"text":"aé"}],"response":"aé"}"#),
+        ];
+        let (name, content) = WHOLE[which];
+        let mut bytes = content.as_bytes().to_vec();
+        let start = at % (bytes.len() + 1);
+        let end = (start + length).min(bytes.len());
+        bytes.splice(start..end, piece.iter().copied());
+        let source = br#"{"source_id":"s","task_type":"QA","source_info":{"question":"q","passages":"passage 1:a\n\n"},"prompt":"p"}"#;
+        let files: [(&str, &[u8]); 2] = [(name, &bytes), ("source_info.jsonl", source)];
+        match try_open(&files, name, &plain()) {
+            Ok(data) => {
+                for (number, row) in data.rows.iter().enumerate() {
+                    match row {
+                        Row::Example(example) => {
+                            prop_assert_eq!(example.row, number);
+                            for span in example.gold_spans.iter().flatten() {
+                                prop_assert!(example.answer.as_deref().unwrap().get(span.range.clone()).is_some());
+                            }
+                        }
+                        Row::Bad(bad) => {
+                            prop_assert_eq!(bad.row, number);
+                            prop_assert!(!bad.to_string().contains(|c: char| c.is_control()), "{}", bad);
+                        }
+                    }
+                }
+            }
+            Err(error) => prop_assert!(!error.to_string().contains(|c: char| c.is_control()), "{}", error),
+        }
+    }
 }

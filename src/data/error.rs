@@ -1,5 +1,6 @@
 //! What can be wrong with a file as a whole. A single bad record is a [`super::BadRow`] instead.
 
+use std::collections::HashSet;
 use std::io;
 use std::path::Path;
 
@@ -56,6 +57,12 @@ pub(crate) fn shown(text: &str) -> String {
     }
 }
 
+/// Each name once, in order of first occurrence.
+pub(crate) fn distinct<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen = HashSet::new();
+    names.into_iter().filter(|name| seen.insert(*name)).collect()
+}
+
 /// Names of fields or columns inside a message, the first twenty of them.
 pub(crate) fn shown_names<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     const MOST: usize = 20;
@@ -85,8 +92,9 @@ mod tests {
         let long = shown(&"é".repeat(1000));
         assert_eq!(long.chars().count(), SHOWN_CHARACTERS + 1);
         assert!(long.ends_with('…'));
+        assert_eq!(distinct(["b", "a", "b"]), ["b", "a"]);
         assert_eq!(shown_names(["a", "\u{7}"]), "`a`, `␇`");
         assert!(shown_names((0..30).map(|_| "x")).ends_with("and 10 more"));
-        assert_eq!(shown_path(Path::new("/tmp/\u{1b}]0;owned\u{7}")), "/tmp/␛]0;owned␇");
+        assert_eq!(shown_path(Path::new("data/\u{1b}]0;owned\u{7}")), "data/␛]0;owned␇");
     }
 }

@@ -1,6 +1,7 @@
 //! What a file holds below its layout: lines of JSON, one JSON document, or a table.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use crate::data::error::{DataError, shown};
 use crate::data::json::{Json, Object, Tolerated, parse};
@@ -37,9 +38,8 @@ impl Content {
         match (extension.as_str(), first) {
             ("jsonl" | "ndjson", _) => Ok(Self::Lines),
             ("csv" | "tsv", first) if first != Some(b'[') => Ok(Self::table(file)),
-            (_, Some(b'[')) => Self::document(file),
             (_, Some(b'{')) => Self::lines_or_document(file),
-            ("json", _) => Self::document(file),
+            ("json", _) | (_, Some(b'[')) => Self::document(file),
             _ => Ok(Self::table(file)),
         }
     }
@@ -212,15 +212,15 @@ fn table_rows<'a>(
         source: std::io::Error::other(error),
     })?;
     let mut columns: Vec<String> = Vec::new();
+    let mut seen = HashSet::new();
     for name in header {
         let name = std::str::from_utf8(name).map_err(|error| DataError::Encoding {
             path: file.shown.clone(),
             found: format!("{} of a column name", invalid_byte(name, error)),
             next: "save the table as UTF-8".to_owned(),
         })?;
-        if columns.iter().any(|earlier| earlier == name) {
-            notices.tell(format!("the column name `{}` occurs twice; the last column counts", shown(name)));
-        }
+        let repeated = !seen.insert(name);
+        notices.add("a column name occurs twice; the last such column counts", usize::from(repeated), None);
         columns.push(name.to_owned());
     }
     let row = move |(row, record): (usize, csv::Result<csv::ByteRecord>)| match record {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use crate::data::dataset::OpenOptions;
-use crate::data::error::{DataError, shown_names, shown_path};
+use crate::data::error::{DataError, distinct, shown_names, shown_path};
 use crate::data::json::{Json, Object};
 use crate::data::source_file::{SourceFile, find_in};
 
@@ -63,13 +63,8 @@ fn unknown(file: &SourceFile, content: &Content, sample: &[Cow<'_, Object>]) -> 
 
 /// The field names of the sample, once each.
 fn names(sample: &[Cow<'_, Object>]) -> String {
-    let mut seen: Vec<&str> = Vec::new();
-    for name in sample.iter().flat_map(|fields| fields.names()) {
-        if !seen.contains(&name) {
-            seen.push(name);
-        }
-    }
-    format!("the fields {}", shown_names(seen))
+    let names = distinct(sample.iter().flat_map(|fields| fields.names()));
+    format!("the fields {}", shown_names(names))
 }
 
 /// The most telling layout first: own records have the fewest demands, and come last.
@@ -95,10 +90,13 @@ fn tells_ragas(content: &Content, sample: &[Cow<'_, Object>]) -> bool {
         "retrieved_context_ids",
         "reference_context_ids",
     ];
+    const ONLY_OWN: [&str; 5] = ["labels", "offset_unit", "source_ids", "consistent", "groups"];
+    let own = any(sample, |fields| fields.has("question") && ONLY_OWN.iter().any(|name| fields.has(name)));
     matches!(content, Content::Table { .. })
-        || any(sample, |fields| {
-            ONLY_RAGAS.iter().any(|name| fields.has(name)) || fields.text("contexts").is_some()
-        })
+        || !own
+            && any(sample, |fields| {
+                ONLY_RAGAS.iter().any(|name| fields.has(name)) || fields.text("contexts").is_some()
+            })
 }
 
 fn any(sample: &[Cow<'_, Object>], what: impl Fn(&Object) -> bool) -> bool {

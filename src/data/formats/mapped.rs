@@ -1,7 +1,7 @@
 //! Rows of any origin: fields by `--map`, the rest by the names that are usual.
 
 use crate::data::dataset::BadRow;
-use crate::data::error::{DataError, shown_names};
+use crate::data::error::{DataError, distinct, shown_names};
 use crate::data::field_map::{FieldMap, Target};
 use crate::data::json::{Json, Object};
 use crate::data::labels::DraftRow;
@@ -69,15 +69,10 @@ pub(super) fn read(input: &Input<'_>, notices: &mut Notices) -> Result<Parts, Da
 /// Reads rows whose fields are named by the map of `input`, else by `names`.
 pub(super) fn rows(input: &Input<'_>, names: &Names, notices: &mut Notices) -> Result<Parts, DataError> {
     let source_rows = input.rows(notices)?;
-    let records = source_rows.iter().filter_map(|row| row.fields.as_ref().ok());
-    input.map.check(records.clone())?;
-    let mut kept_out: Vec<&str> = Vec::new();
-    for name in records.flat_map(Object::names) {
-        let known = input.map.uses(name) || names.lists().iter().any(|list| list.contains(&name));
-        if !known && !kept_out.contains(&name) {
-            kept_out.push(name);
-        }
-    }
+    let records: Vec<&Object> = source_rows.iter().filter_map(|row| row.fields.as_ref().ok()).collect();
+    input.map.check(&records)?;
+    let known = |name: &str| input.map.uses(name) || names.lists().iter().any(|list| list.contains(&name));
+    let kept_out = distinct(records.iter().flat_map(|fields| fields.names()).filter(|name| !known(name)));
     if !kept_out.is_empty() {
         notices.tell(format!(
             "fields without a meaning here are kept out: {} (--map group.NAME=FIELD keeps one to group by)",

@@ -3,8 +3,8 @@
 //! | format | file |
 //! |---|---|
 //! | ragscope's own JSONL, and its folder of two | [`own`] |
-//! | RAGTruth, two JSONL files | `ragtruth` |
-//! | SQuAD 1 and 2 | `squad` |
+//! | `RAGTruth`, two JSONL files | `ragtruth` |
+//! | `SQuAD` 1 and 2 | `squad` |
 //! | Natural Questions open with passages | `nq_open` |
 //! | TAT-QA | `tatqa` |
 //! | RAGAS, JSONL or CSV, both generations of names | `ragas` |

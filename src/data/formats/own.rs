@@ -22,7 +22,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::data::dataset::{BadRow, Row};
-use crate::data::error::{DataError, shown, shown_names};
+use crate::data::error::{DataError, distinct, shown, shown_names};
 use crate::data::example::Document;
 use crate::data::json::{Json, Object};
 use crate::data::labels::{DraftRow, resolve};
@@ -77,12 +77,8 @@ pub(super) fn read(
     notices: &mut Notices,
 ) -> Result<Parts, DataError> {
     let source_rows = input.rows(notices)?;
-    let mut kept_out: Vec<&str> = Vec::new();
-    for name in source_rows.iter().filter_map(|row| row.fields.as_ref().ok()).flat_map(Object::names) {
-        if !FIELDS.contains(&name) && !kept_out.contains(&name) {
-            kept_out.push(name);
-        }
-    }
+    let records = source_rows.iter().filter_map(|row| row.fields.as_ref().ok());
+    let kept_out = distinct(records.flat_map(Object::names).filter(|name| !FIELDS.contains(name)));
     if !kept_out.is_empty() {
         notices.tell(format!(
             "fields without a meaning here are kept out: {}; put what you want to group by into `groups`",

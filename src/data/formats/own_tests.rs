@@ -206,3 +206,14 @@ fn the_unit_of_a_file_is_found_over_all_its_records() {
     let data = try_open(&[("bytes.jsonl", content.as_bytes())], "bytes.jsonl", &forced).unwrap();
     assert_eq!(bad(&data).len(), 2);
 }
+
+#[test]
+fn contexts_that_are_the_text_of_a_list_are_its_items_and_never_a_passage() {
+    let texts =
+        |line: &str| example(line).passages.into_iter().map(|passage| passage.text).collect::<Vec<_>>();
+    assert_eq!(texts(r#"{"question":"q?","contexts":"['a', \"it's\"]","labels":[]}"#), ["a", "it's"]);
+    assert_eq!(texts(r#"{"question":"q?","contexts":"plain"}"#), ["plain"]);
+    assert!(reason(br#"{"question":"q?","contexts":"['a', 'b"}"#).contains("looks like a list"));
+    // A text that is quoted from somewhere is an answer like any other.
+    assert_eq!(example(r#"{"question":"q?","answer":"['a', 'b"}"#).answer.as_deref(), Some("['a', 'b"));
+}

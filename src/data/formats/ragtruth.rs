@@ -59,25 +59,28 @@ fn sources(
     notices: &mut Notices,
 ) -> Result<HashMap<String, Result<Source, String>>, DataError> {
     let mut sources = HashMap::new();
+    let mut left_out: Option<(String, usize)> = None;
     for SourceRow { line, fields, .. } in content::lines(file, notices)? {
         let place = format!("{SOURCES}, line {}", line.unwrap_or(0));
-        let fields = match fields {
-            Ok(fields) => fields,
-            Err(reason) => {
-                notices.tell(format!("{place} was left out: {reason}"));
+        let id = fields.as_ref().ok().and_then(|fields| fields.scalar("source_id"));
+        let reason = match (&fields, id) {
+            (Err(reason), _) => reason.clone(),
+            (Ok(_), None) => "it has no `source_id`".to_owned(),
+            (Ok(_), Some(id)) if sources.contains_key(id) => {
+                format!("the source `{}` was there before", shown(id))
+            }
+            (Ok(fields), Some(id)) => {
+                let source = source(fields).map_err(|reason| format!("its source ({place}): {reason}"));
+                sources.insert(id.to_owned(), source);
                 continue;
             }
         };
-        let Some(id) = fields.scalar("source_id") else {
-            notices.tell(format!("{place} was left out: it has no `source_id`"));
-            continue;
-        };
-        if sources.contains_key(id) {
-            notices.tell(format!("{place} was left out: the source `{}` was there before", shown(id)));
-            continue;
-        }
-        let source = source(&fields).map_err(|reason| format!("its source ({place}): {reason}"));
-        sources.insert(id.to_owned(), source);
+        left_out.get_or_insert((format!("{place} was left out: {reason}"), 0)).1 += 1;
+    }
+    match left_out {
+        None => {}
+        Some((first, 1)) => notices.tell(first),
+        Some((first, all)) => notices.tell(format!("{first}, and {} lines more", all - 1)),
     }
     Ok(sources)
 }

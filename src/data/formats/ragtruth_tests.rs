@@ -146,3 +146,22 @@ fn the_prompts_of_the_public_test_split_are_their_parts_put_together() {
     }
     assert_eq!(checked, 150);
 }
+
+#[test]
+fn the_public_labels_of_summaries_and_data_fit_their_answers() {
+    let Some(path) = public_data("ragtruth/extra") else { return };
+    let path = path.join("llama2_7b_test_summary_data2txt_labels_no_source.jsonl");
+    let responses = std::fs::read_to_string(path).unwrap();
+    // The public file comes without sources; any will do for the labels.
+    let source = |line: &str| {
+        let record: serde_json::Value = serde_json::from_str(line).unwrap();
+        let id = record["source_id"].clone();
+        serde_json::json!({"source_id": id, "task_type": "Summary", "source_info": "x", "prompt": "Sum up: x"}).to_string()
+    };
+    let sources = responses.lines().map(source).collect::<Vec<_>>().join("\n");
+    let files: [(&str, &[u8]); 2] =
+        [("response.jsonl", responses.as_bytes()), ("source_info.jsonl", sources.as_bytes())];
+    let data = try_open(&files, "", &OpenOptions::default()).unwrap();
+    assert_eq!((data.rows.len(), data.examples().count()), (300, 300));
+    assert_eq!(data.examples().flat_map(|example| example.gold_spans.iter().flatten()).count(), 272);
+}

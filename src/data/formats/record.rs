@@ -121,6 +121,15 @@ fn wrong(name: &str, expected: &str, found: &Json) -> String {
     format!("field `{}`: expected {expected}, found {}", shown(name), found.kind())
 }
 
+/// The value of a cell: text may be a written list, or the mark of an absent value.
+fn unfold(name: &str, value: &Json) -> Result<Option<Json>, String> {
+    match value {
+        Json::Text(text) if cell::is_absent(text) => Ok(None),
+        Json::Text(text) => cell::value(text).map_err(|reason| format!("field `{}`: {reason}", shown(name))),
+        other => Ok(Some(other.clone())),
+    }
+}
+
 struct Reader<'a> {
     row: usize,
     cells: bool,
@@ -167,17 +176,6 @@ impl Reader<'_> {
         Ok(Some(answer.clone()))
     }
 
-    /// The value of a cell, where texts may be written lists; `None` when it is absent.
-    fn unfold(&self, name: &str, value: &Json) -> Result<Option<Json>, String> {
-        match value {
-            Json::Text(text) if self.cells && cell::is_absent(text) => Ok(None),
-            Json::Text(text) if self.cells => {
-                cell::value(text).map_err(|reason| format!("field `{}`: {reason}", shown(name)))
-            }
-            other => Ok(Some(other.clone())),
-        }
-    }
-
     fn passages(
         &mut self,
         name: &str,
@@ -185,7 +183,8 @@ impl Reader<'_> {
         one_of_several: bool,
         out: &mut Vec<Passage>,
     ) -> Result<(), String> {
-        let Some(value) = self.unfold(name, value)? else { return Ok(()) };
+        // Even where texts are texts, contexts that begin with `['` are a list that was written out.
+        let Some(value) = unfold(name, value)? else { return Ok(()) };
         match &value {
             Json::List(items) => self.passage_items(name, items, out),
             one @ (Json::Text(_) | Json::Object(_)) => {
@@ -255,7 +254,9 @@ impl Reader<'_> {
     /// One text, or a list of them.
     fn texts(&mut self, name: &str, value: &Json, what: &str) -> Result<Vec<String>, String> {
         let from_cell = matches!(value, Json::Text(_));
-        let Some(value) = self.unfold(name, value)? else { return Ok(Vec::new()) };
+        let Some(value) = (if self.cells { unfold(name, value)? } else { Some(value.clone()) }) else {
+            return Ok(Vec::new());
+        };
         let items = match &value {
             Json::List(items) => {
                 if from_cell && items.len() == 1 {

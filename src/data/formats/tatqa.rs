@@ -26,10 +26,7 @@ pub(super) fn read(input: &Input<'_>, notices: &mut Notices) -> Result<Parts, Da
         let mut document =
             document(item, number).map_err(|reason| input.broken(format!("{place}: {reason}")))?;
         if !ids.insert(document.id.clone()) {
-            notices.tell(format!(
-                "the table id `{}` occurs twice; the later document got a number",
-                shown(&document.id)
-            ));
+            notices.add("a table id occurs twice; the later document got a number", 1, None);
             document.id = format!("{}#{number}", document.id);
             ids.insert(document.id.clone());
         }
