@@ -16,7 +16,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::detect::{
-    AnswerFeatures, BlockValues, DetectError, FeatureBlock, ModelIdentity, ModelShape, token_labels,
+    AnswerFeatures, BlockValues, DetectError, FeatureBlock, ModelIdentity, ModelShape, layers_of,
+    token_labels,
 };
 use crate::reading::{StateLayer, Trace};
 
@@ -70,6 +71,12 @@ impl StoreHeader {
     #[must_use]
     pub fn default_layers(depth: usize) -> [StateLayer; 2] {
         [StateLayer::FinalNorm, StateLayer::Block((depth * 3 / 4).max(1))]
+    }
+
+    /// The layers whose hidden states a reading must keep for this store.
+    #[must_use]
+    pub fn layers(&self) -> Vec<StateLayer> {
+        layers_of(&self.blocks)
     }
 
     fn answer_features(&self) -> [AnswerFeatures; 2] {
