@@ -47,7 +47,8 @@ impl AnswerVectors {
         )
     }
 
-    /// The C of the grid with the highest AUROC over held-out folds of `answers`, the smaller on a tie.
+    /// The C of the grid with the highest AUROC over held-out folds of `answers`, the smaller on a tie;
+    /// the paper's when no fold has both classes.
     ///
     /// AUROC is averaged over the held-out folds: probabilities of different models are not on one scale.
     pub(super) fn tune(
@@ -56,6 +57,9 @@ impl AnswerVectors {
         fold_of: &[usize],
         grid: &[f64],
     ) -> Result<f64, DetectError> {
+        if let [only] = grid {
+            return Ok(*only);
+        }
         let mut inner: Vec<usize> = answers.iter().map(|&answer| fold_of[answer]).collect();
         inner.sort_unstable();
         inner.dedup();

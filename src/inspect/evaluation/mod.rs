@@ -2,7 +2,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `store` | the feature store on disk: extraction happens once |
+//! | `store`, `store_header` | the feature store on disk: extraction happens once |
 //! | `method` | what is compared: features and classifier of each row |
 //! | `cross_validation` | folds, out-of-fold token scores |
 //! | `token_measures` | token, answer and span figures of one method |
@@ -22,6 +22,7 @@ mod lookback_measures;
 mod method;
 mod report;
 mod store;
+mod store_header;
 #[cfg(test)]
 mod synthetic_store;
 mod table;
@@ -35,5 +36,6 @@ pub use method::{TokenClassifier, TokenMethod};
 pub use report::{
     EvaluationReport, GeneratorFigures, LookbackRow, MethodRow, RankingEstimate, SkippedRow, SpanFigures,
 };
-pub use store::{FeatureStore, LabelledAnswer, LoadedBlock, StoreHeader, StoredAnswer};
+pub use store::{FeatureStore, LabelledAnswer, LoadedBlock, StoredAnswer};
+pub use store_header::StoreHeader;
 pub use training::{train_answer_head, train_token_head};

@@ -15,85 +15,13 @@ use half::f16;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::detect::{
-    AnswerFeatures, BlockValues, DetectError, FeatureBlock, ModelIdentity, ModelShape, token_labels,
-};
-use crate::reading::{StateLayer, Trace};
+use crate::detect::{AnswerFeatures, BlockValues, DetectError, FeatureBlock, ModelShape, token_labels};
+use crate::reading::Trace;
 
 use super::EvaluationError;
+use super::store_header::{HEADER, StoreHeader, leading_digits, read_header, write_header};
 
-/// Version of the layout on disk.
-const FORMAT: u32 = 1;
-const HEADER: &str = "header.json";
 const INDEX: &str = "index.jsonl";
-
-/// What a store was made from; a store with another header is stale.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct StoreHeader {
-    /// Version of the layout.
-    pub format: u32,
-    /// The model that read the answers.
-    pub model: ModelIdentity,
-    /// Hash of the data set.
-    pub data_hash: String,
-    /// Token features kept, each in its own file.
-    pub blocks: Vec<FeatureBlock>,
-    /// K: chunk blocks of the answer-level look-back vector.
-    pub chunk_blocks: usize,
-    /// Settings of the reading that change the features (prompt form, context limit, ...), by name.
-    pub settings: std::collections::BTreeMap<String, String>,
-}
-
-impl StoreHeader {
-    /// D, c and the state for each layer, look-back ratios, log chunk mass and likelihoods; K = 10.
-    #[must_use]
-    pub fn new(model: ModelIdentity, data_hash: impl Into<String>, layers: &[StateLayer]) -> Self {
-        let mut blocks = Vec::new();
-        for &layer in layers {
-            blocks.push(FeatureBlock::Difference { layer });
-            blocks.push(FeatureBlock::Residual { layer, renormalised: false });
-            blocks.push(FeatureBlock::State { layer });
-        }
-        blocks.extend([FeatureBlock::ContextRatio, FeatureBlock::LogChunkMass, FeatureBlock::Likelihood]);
-        Self {
-            format: FORMAT,
-            model,
-            data_hash: data_hash.into(),
-            blocks,
-            chunk_blocks: 10,
-            settings: std::collections::BTreeMap::new(),
-        }
-    }
-
-    /// The layers evaluated by default: after the final norm (the paper), and the block at three quarters
-    /// of the depth (22 of 30).
-    #[must_use]
-    pub fn default_layers(depth: usize) -> [StateLayer; 2] {
-        [StateLayer::FinalNorm, StateLayer::Block((depth * 3 / 4).max(1))]
-    }
-
-    fn answer_features(&self) -> [AnswerFeatures; 2] {
-        [AnswerFeatures::ChunkWise { blocks: self.chunk_blocks }, AnswerFeatures::FullContext]
-    }
-
-    /// The first thing in which a stored header differs from the wanted one.
-    fn difference(&self, wanted: &Self) -> Option<String> {
-        let part = |what: &str, stored: String, wanted: String| {
-            (stored != wanted).then(|| format!("its {what} is {stored}, wanted is {wanted}"))
-        };
-        let names =
-            |header: &Self| header.blocks.iter().map(|block| block.name()).collect::<Vec<_>>().join(", ");
-        part("format", self.format.to_string(), wanted.format.to_string())
-            .or_else(|| part("model hash", self.model.hash.clone(), wanted.model.hash.clone()))
-            .or_else(|| part("model", self.model.shape.to_string(), wanted.model.shape.to_string()))
-            .or_else(|| part("data hash", self.data_hash.clone(), wanted.data_hash.clone()))
-            .or_else(|| part("list of features", names(self), names(wanted)))
-            .or_else(|| {
-                part("number of chunk blocks", self.chunk_blocks.to_string(), wanted.chunk_blocks.to_string())
-            })
-            .or_else(|| part("settings", format!("{:?}", self.settings), format!("{:?}", wanted.settings)))
-    }
-}
 
 /// A labelled answer, before it is read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -435,49 +363,6 @@ impl FeatureStore {
     }
 }
 
-/// The header with its own checksum, as it stands in the file.
-#[derive(Serialize, Deserialize)]
-struct SealedHeader {
-    header: StoreHeader,
-    checksum: String,
-}
-
-fn header_checksum(header: &StoreHeader, path: &Path) -> Result<String, EvaluationError> {
-    let text = serde_json::to_string(header).map_err(|error| EvaluationError::Damaged {
-        path: path.to_owned(),
-        reason: format!("the header cannot be written: {error}"),
-    })?;
-    Ok(leading_digits(&Sha256::digest(text)))
-}
-
-fn write_header(folder: &Path, header: &StoreHeader) -> Result<(), EvaluationError> {
-    let path = folder.join(HEADER);
-    let sealed = SealedHeader { header: header.clone(), checksum: header_checksum(header, &path)? };
-    let text = serde_json::to_string_pretty(&sealed).map_err(|error| EvaluationError::Damaged {
-        path: path.clone(),
-        reason: format!("the header cannot be written: {error}"),
-    })?;
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(EvaluationError::file("write", &path))?;
-    file.write_all(text.as_bytes()).map_err(EvaluationError::file("write", &path))?;
-    file.persist(&path).map_err(|error| EvaluationError::file("write", &path)(error.error))?;
-    Ok(())
-}
-
-fn read_header(folder: &Path) -> Result<StoreHeader, EvaluationError> {
-    let path = folder.join(HEADER);
-    let text = fs::read_to_string(&path).map_err(EvaluationError::file("read", &path))?;
-    let damaged = |reason: String| EvaluationError::Damaged { path: path.clone(), reason };
-    let sealed: SealedHeader = serde_json::from_str(&text)
-        .map_err(|error| damaged(format!("the header does not parse: {error}")))?;
-    if sealed.checksum != header_checksum(&sealed.header, &path)? {
-        return Err(damaged("the header does not match its checksum".to_owned()));
-    }
-    if sealed.header.format != FORMAT {
-        return Err(damaged(format!("expected format {FORMAT}, found {}", sealed.header.format)));
-    }
-    Ok(sealed.header)
-}
-
 fn open_file(path: &Path) -> Result<File, EvaluationError> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -524,11 +409,6 @@ fn read_index(file: &mut File, path: &Path) -> Result<(Vec<StoredAnswer>, Vec<u6
 
 fn floats(bytes: &[u8]) -> Vec<f32> {
     bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
-}
-
-fn leading_digits(digest: &[u8]) -> String {
-    let leading = digest.iter().take(8).fold(0_u64, |number, &byte| number << 8 | u64::from(byte));
-    format!("{leading:016x}")
 }
 
 #[cfg(test)]

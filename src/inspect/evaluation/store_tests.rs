@@ -3,6 +3,7 @@ use std::io::Write;
 
 use super::super::synthetic_store::{examples, filled, header};
 use super::*;
+use crate::reading::StateLayer;
 
 fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut files: Vec<(String, Vec<u8>)> = fs::read_dir(folder)

@@ -40,12 +40,13 @@ pub(super) fn examples(count: usize, strength: f32) -> Vec<(LabelledAnswer, Trac
                 strength,
                 seed: 1000 + number as u64,
             };
+            let span = 2 * from..2 * (from + 7) + 1;
             let label = LabelledAnswer {
                 key: format!("row-{number}"),
                 source: format!("source-{}", number / 2),
                 generator: Some(if careful { "careful" } else { "careless" }.to_owned()),
                 answer: answer(TOKENS),
-                gold_spans: if labelled { vec![2 * from..2 * (from + 7) + 1] } else { Vec::new() },
+                gold_spans: labelled.then_some(span).into_iter().collect(),
                 inconsistent: labelled,
             };
             (label, trace(&planted))

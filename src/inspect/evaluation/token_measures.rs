@@ -168,14 +168,11 @@ fn overlaps(ground: &Ground<'_>, smoothed: &[f64], thresholds: &[f64]) -> Vec<Ve
 
 /// Number of the candidate with the highest pooled F1 over the chosen answers; the highest threshold
 /// wins a tie, and 1/2 when there is no F1 at all.
-fn best_candidate<'a>(
-    thresholds: &[f64],
-    answers: impl Iterator<Item = &'a Vec<SpanOverlap>> + Clone,
-) -> usize {
+fn best_candidate(thresholds: &[f64], answers: &[&Vec<SpanOverlap>]) -> usize {
     let mut best = (thresholds.partition_point(|&threshold| threshold < 0.5), -1.0);
     for number in 0..thresholds.len() {
         let mut pooled = SpanOverlap::default();
-        for overlaps in answers.clone() {
+        for overlaps in answers {
             pooled.merge(overlaps[number]);
         }
         match pooled.f1().value() {
@@ -196,7 +193,7 @@ fn span_figures(ground: &Ground<'_>, folds: &Folds, smoothed: &[f64]) -> SpanFig
     for fold in 0..folds.count {
         let with_fold = overlaps.iter().zip(&folds.of_answer);
         let others = with_fold.clone().filter(|&(_, &own)| own != fold).map(|(overlaps, _)| overlaps);
-        let number = best_candidate(&candidates, others);
+        let number = best_candidate(&candidates, &others.collect::<Vec<_>>());
         thresholds.push(candidates[number]);
         for (overlaps, _) in with_fold.filter(|&(_, &own)| own == fold) {
             pooled.merge(overlaps[number]);
@@ -215,5 +212,5 @@ fn span_figures(ground: &Ground<'_>, folds: &Folds, smoothed: &[f64]) -> SpanFig
 pub(super) fn best_threshold(ground: &Ground<'_>, scores: &[f64], rho: f64) -> f64 {
     let candidates = candidates();
     let overlaps = overlaps(ground, &ground.smoothed(scores, rho), &candidates);
-    candidates[best_candidate(&candidates, overlaps.iter())]
+    candidates[best_candidate(&candidates, &overlaps.iter().collect::<Vec<_>>())]
 }
