@@ -23,6 +23,6 @@ pub enum CertifyError {
         "the calibration has schema {found:?}, expected {ARTEFACT_SCHEMA:?}; make it again with this version"
     )]
     OtherSchema { found: String },
-    #[error("the calibration is not readable: {reason}; make it again with `ragscope calibrate`")]
+    #[error("the calibration is not readable: {reason}; make it again with `ragscope certify`")]
     Unreadable { reason: String },
 }

@@ -1,1 +1,79 @@
-//! (room under construction)
+//! The command line: one file per command.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+mod data_set;
+mod eval;
+mod failure;
+mod features;
+mod models;
+mod output;
+mod schema;
+mod signals;
+mod thresholds;
+mod train;
+
+pub use failure::{Failure, Outcome};
+
+/// Inspects retrieval-augmented generation: which chunks can be kept, which answer tokens nothing
+/// supports, and what exactly is guaranteed about both. Without a command it opens the sample data.
+#[derive(Debug, Parser)]
+#[command(name = "ragscope", version, max_term_width = 110)]
+struct CommandLine {
+    #[command(flatten)]
+    shared: Shared,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+/// Options of every command.
+#[derive(Debug, Clone, Args)]
+pub struct Shared {
+    /// The model that reads: a .gguf file or a Hugging Face directory [default: SmolLM2-135M-Instruct from
+    /// the cache].
+    #[arg(long, global = true, value_name = "PATH")]
+    pub model: Option<String>,
+    /// Heads trained by `ragscope train` [default: those shipped for the default model].
+    #[arg(long, global = true, value_name = "DIRECTORY")]
+    pub heads: Option<PathBuf>,
+    /// Colours of the terminal inspector.
+    #[arg(long, global = true, value_name = "THEME", default_value = "auto")]
+    pub theme: String,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Train the token and answer heads on labelled answers
+    Train(train::TrainArguments),
+    /// Compare detectors by grouped cross-validation on labelled answers
+    Eval(eval::EvalArguments),
+    /// List, fetch or locate models (the only command that uses the network)
+    Models(models::ModelsArguments),
+    /// Print the JSON Schema of evidence records
+    Schema(schema::SchemaArguments),
+}
+
+/// Parses the command line, runs the command and gives the exit code.
+pub fn main() -> ExitCode {
+    if let Err(error) = color_eyre::install() {
+        eprintln!("ragscope: {error}");
+    }
+    let CommandLine { shared, command } = CommandLine::parse();
+    let outcome = match command {
+        None => Ok(()),
+        Some(Command::Train(arguments)) => train::run(&shared, &arguments),
+        Some(Command::Eval(arguments)) => eval::run(&shared, &arguments),
+        Some(Command::Models(arguments)) => models::run(&arguments),
+        Some(Command::Schema(arguments)) => schema::run(&arguments),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("ragscope: {}", failure.message());
+            failure.exit_code()
+        }
+    }
+}

@@ -1,6 +1,36 @@
-//! (room under construction)
+//! The pipeline: the only room that calls several others in order.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `run` | a whole data set, watched and cached: [`Plan`], [`run`] |
+//! | `inspector` | one record to evidence: [`Inspector`] |
+//! | `corpus`, `certificate`, `chunks` | documents indexed; where p-values come from; the chunks of an example |
+//! | `detectors`, `assemble` | heads bound to a model; the record put together |
+//! | `cache`, `message` | evidence kept between runs; what a watcher is told |
+//! | `extraction`, [`evaluation`] | features of labelled answers; cross-validation and training |
 
+mod assemble;
+mod cache;
+mod certificate;
+mod chunks;
+mod corpus;
+mod detectors;
+mod error;
 pub mod evaluation;
+mod extraction;
+mod inspector;
 mod message;
+mod run;
 
+pub use cache::EvidenceCache;
+pub use certificate::{
+    Certificate, CertificateSummary, ScoredQuestions, mode_name, score_questions, source_of, verdict,
+};
+pub use chunks::ChunkSource;
+pub use corpus::{Corpus, RetrievedChunk};
+pub use detectors::{Detectors, HeadFiles, HeadSource};
+pub use error::InspectError;
+pub use extraction::{Extraction, extract, identity, store_header};
+pub use inspector::{Inspector, bind_detectors};
 pub use message::{Message, Planned};
+pub use run::{Plan, run};

@@ -88,9 +88,9 @@ impl TextModelFacts {
         }
     }
 
-    /// The first twelve digits of the hash: enough to tell models apart on a screen.
+    /// The first sixteen digits of the hash, as in every line of evidence.
     pub fn short_hash(&self) -> &str {
-        self.sha256.get(..12).unwrap_or(&self.sha256)
+        self.sha256.get(..16).unwrap_or(&self.sha256)
     }
 }
 
@@ -122,7 +122,7 @@ mod tests {
             .number("llama.context_length", 8192);
         let facts = gguf(folder.path(), &metadata);
         assert_eq!((facts.name.as_str(), facts.context_length), ("My model", Some(8192)));
-        assert_eq!(facts.short_hash().len(), 12);
+        assert_eq!(facts.short_hash().len(), 16);
     }
 
     #[test]

@@ -1,0 +1,63 @@
+//! How a command ends badly, and which exit code says so.
+
+use std::process::ExitCode;
+
+use color_eyre::eyre::Report;
+
+/// A failed command. The exit code tells scripts what kind of failure it was.
+#[derive(Debug)]
+pub enum Failure {
+    /// A gate was not met (exit code 1).
+    Gate(String),
+    /// The command line makes no sense (exit code 2).
+    Usage(String),
+    /// A file is missing, broken or cannot be written (exit code 3).
+    Input(Report),
+    /// The model is missing, broken or failed (exit code 4).
+    Model(Report),
+    /// The user interrupted the work (exit code 130).
+    Interrupted,
+}
+
+/// What a command returns.
+pub type Outcome<T = ()> = Result<T, Failure>;
+
+impl Failure {
+    /// For every error that concerns a file or a record.
+    pub fn input(error: impl Into<Report>) -> Self {
+        Self::Input(error.into())
+    }
+
+    /// For every error that concerns a model or a head.
+    pub fn model(error: impl Into<Report>) -> Self {
+        Self::Model(error.into())
+    }
+
+    /// For failures told in a sentence of our own.
+    pub fn input_message(message: impl Into<String>) -> Self {
+        Self::Input(Report::msg(message.into()))
+    }
+
+    /// The exit code.
+    #[must_use]
+    pub fn exit_code(&self) -> ExitCode {
+        ExitCode::from(match self {
+            Self::Gate(_) => 1,
+            Self::Usage(_) => 2,
+            Self::Input(_) => 3,
+            Self::Model(_) => 4,
+            Self::Interrupted => 130,
+        })
+    }
+
+    /// What is printed on standard error, with control characters made visible.
+    #[must_use]
+    pub fn message(&self) -> String {
+        let text = match self {
+            Self::Gate(message) | Self::Usage(message) => message.clone(),
+            Self::Input(report) | Self::Model(report) => format!("{report:#}"),
+            Self::Interrupted => "interrupted; what was finished is kept".to_owned(),
+        };
+        crate::text::visible(&text).into_owned()
+    }
+}

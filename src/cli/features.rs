@@ -1,0 +1,109 @@
+//! Features of labelled answers: extracted once, kept in the cache, shared by `eval` and `train`.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::data::Dataset;
+use crate::inspect::evaluation::FeatureStore;
+use crate::inspect::{Corpus, InspectError, store_header};
+use crate::model::{LanguageModel, ModelLocation};
+use crate::retrieval::{Bm25Settings, ChunkingSettings};
+
+use super::data_set::DataArguments;
+use super::models::cache_directory;
+use super::signals::{cancel_on_interrupt, cancelled};
+use super::{Failure, Outcome, Shared};
+
+/// Options of commands that need features.
+#[derive(Debug, Args)]
+pub struct FeatureArguments {
+    /// Keep the features in this folder instead of the cache directory; a killed run continues
+    #[arg(long, value_name = "FOLDER")]
+    store: Option<PathBuf>,
+    /// Chunks retrieved for answers that came without passages
+    #[arg(long, default_value_t = 5)]
+    top_k: usize,
+}
+
+/// The store and what it was made from.
+pub struct Features {
+    /// Features of every labelled answer.
+    pub store: FeatureStore,
+    /// The data set.
+    pub dataset: Dataset,
+}
+
+/// Opens data and model, reads what is not in the store yet.
+pub fn extract(shared: &Shared, data: &DataArguments, arguments: &FeatureArguments) -> Outcome<Features> {
+    let dataset = data.open()?;
+    let cache = cache_directory()?;
+    let location = ModelLocation::parse(shared.model.as_deref(), &cache).map_err(Failure::model)?;
+    let model = LanguageModel::open(&location, &cache).map_err(Failure::model)?;
+    let header = store_header(&model, &dataset);
+    let folder = arguments.store.clone().unwrap_or_else(|| {
+        cache.path().join("features").join(format!("{}-{}", header.data_hash, header.model.hash))
+    });
+    let mut store = FeatureStore::open(&folder, &header).map_err(Failure::input)?;
+    let corpus = if dataset.documents.is_empty() {
+        None
+    } else {
+        let corpus = Corpus::index(&dataset.documents, ChunkingSettings::default(), Bm25Settings::default());
+        Some(corpus.map_err(Failure::input)?)
+    };
+    let cancel = cancel_on_interrupt();
+    let bar = progress_bar("answers read");
+    let started = Instant::now();
+    let tokens_before = store.token_count();
+    let done = crate::inspect::extract(
+        &dataset,
+        &model,
+        corpus.as_ref(),
+        arguments.top_k,
+        &mut store,
+        &cancel,
+        &mut |done, total| {
+            bar.set_length(total as u64);
+            bar.set_position(done as u64);
+        },
+    )
+    .map_err(|error| match error {
+        InspectError::Model(_) => Failure::model(error),
+        error => Failure::input(error),
+    })?;
+    bar.finish_and_clear();
+    if cancelled(&cancel) {
+        return Err(Failure::Interrupted);
+    }
+    if done.read > 0 {
+        let seconds = started.elapsed().as_secs_f64();
+        eprintln!(
+            "read {} answers ({} answer tokens) twice in {seconds:.0} s",
+            done.read,
+            store.token_count() - tokens_before
+        );
+    }
+    for reason in done.left_out.iter().take(10) {
+        eprintln!("left out: {reason}");
+    }
+    if done.left_out.len() > 10 {
+        eprintln!("left out: {} more", done.left_out.len() - 10);
+    }
+    if store.answers().is_empty() {
+        return Err(Failure::input_message(format!(
+            "{} has no labelled answer that could be read; labels are spans of unsupported text (`labels` in \
+             ragscope's own JSONL)",
+            dataset.name
+        )));
+    }
+    Ok(Features { store, dataset })
+}
+
+/// A progress bar on standard error with counts and time left; silent where there is no terminal.
+pub fn progress_bar(what: &'static str) -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}, {elapsed} gone, {eta} left")
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(0).with_style(style).with_message(what)
+}

@@ -1,0 +1,78 @@
+//! Writing files: whole or not at all, and never over something unasked.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::{Failure, Outcome};
+
+/// Writes `bytes` through a temporary file beside the target, synced and renamed. An existing file is
+/// left alone unless `force`.
+pub fn write_new(path: &Path, bytes: &[u8], force: bool) -> Outcome {
+    if path.exists() && !force {
+        return Err(Failure::Usage(format!(
+            "{} exists already; choose another name with --output, or say --force to replace it",
+            path.display()
+        )));
+    }
+    write_atomically(path, bytes)
+        .map_err(|error| Failure::input_message(format!("cannot write {}: {error}", path.display())))
+}
+
+fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// `name.ending`, or `name-2.ending` ... whichever does not exist yet.
+#[must_use]
+pub fn free_name(folder: &Path, name: &str, ending: &str) -> PathBuf {
+    let first = folder.join(format!("{name}.{ending}"));
+    if !first.exists() {
+        return first;
+    }
+    (2..)
+        .map(|number| folder.join(format!("{name}-{number}.{ending}")))
+        .find(|path| !path.exists())
+        .unwrap_or(first)
+}
+
+/// Prints to standard output; a closed pipe (`| head`) is a quiet end, not an error.
+pub fn print(text: &str) -> Outcome {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::input_message(format!("cannot write to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Pretty JSON on standard output.
+pub fn print_json(value: &impl serde::Serialize) -> Outcome {
+    let text = serde_json::to_string_pretty(value).map_err(Failure::input)?;
+    print(&(text + "\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_existing_file_is_never_replaced_unasked() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report.html");
+        write_new(&path, b"first", false).unwrap();
+        assert!(matches!(write_new(&path, b"second", false), Err(Failure::Usage(_))));
+        assert_eq!(std::fs::read(&path).unwrap(), b"first");
+        write_new(&path, b"second", true).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"second");
+        assert_eq!(free_name(folder.path(), "report", "html"), folder.path().join("report-2.html"));
+    }
+}

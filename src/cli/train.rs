@@ -1,0 +1,135 @@
+//! `ragscope train`: token and answer heads from labelled answers.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use crate::data::grouped_folds;
+use crate::detect::{AnswerFeatures, CortexSettings, FeatureBlock, MlpSettings};
+use crate::inspect::evaluation::{
+    EvaluationSettings, StoreHeader, TokenClassifier, train_answer_head, train_token_head,
+};
+use crate::reading::StateLayer;
+
+use super::data_set::DataArguments;
+use super::features::{FeatureArguments, Features};
+use super::{Failure, Outcome, Shared, output};
+
+/// Options of `ragscope train`.
+#[derive(Debug, Args)]
+pub struct TrainArguments {
+    #[command(flatten)]
+    data: DataArguments,
+    #[command(flatten)]
+    features: FeatureArguments,
+    /// Folder for token.safetensors, answer.safetensors and card.md
+    #[arg(long, short, value_name = "FOLDER")]
+    output: PathBuf,
+    /// Layer of the hidden states
+    #[arg(long, value_enum, default_value_t = Layer::ThreeQuarters)]
+    layer: Layer,
+    /// D alone, or D with the contextual residual c
+    #[arg(long, value_enum, default_value_t = CortexFeatures::D)]
+    cortex: CortexFeatures,
+    /// Folds on whose held-out scores the threshold is chosen
+    #[arg(long, default_value_t = 5)]
+    folds: usize,
+    /// Seed of folds and training
+    #[arg(long, default_value_t = 42)]
+    seed: u64,
+    /// Replace heads that are there already
+    #[arg(long)]
+    force: bool,
+}
+
+/// Layers that can be trained on.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Layer {
+    /// After the final norm, as in the paper
+    Final,
+    /// The block at three quarters of the depth
+    ThreeQuarters,
+}
+
+/// Features of the token head.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum CortexFeatures {
+    /// The difference of the hidden states with and without references
+    D,
+    /// The difference and the contextual residual
+    DC,
+}
+
+/// Extracts features (once), trains both heads, writes them with their card.
+pub fn run(shared: &Shared, arguments: &TrainArguments) -> Outcome {
+    let Features { store, dataset } = super::features::extract(shared, &arguments.data, &arguments.features)?;
+    let keys: Vec<&str> = store.answers().iter().map(|answer| answer.labelled.source.as_str()).collect();
+    let folds = grouped_folds(&keys, arguments.folds, arguments.seed);
+    let settings =
+        EvaluationSettings { seed: arguments.seed, ..EvaluationSettings::standard(store.header()) };
+    let layer = match arguments.layer {
+        Layer::Final => StateLayer::FinalNorm,
+        Layer::ThreeQuarters => StoreHeader::default_layers(store.header().model.shape.layers)[1],
+    };
+    let with_residual = matches!(arguments.cortex, CortexFeatures::DC);
+    let blocks: Vec<FeatureBlock> = CortexSettings { layer, with_residual, renormalised: false }.blocks();
+    let mlp = MlpSettings { seed: arguments.seed, ..MlpSettings::default() };
+    let mut progress = |step: &str| eprintln!("{step}");
+    let token = train_token_head(
+        &store,
+        &folds,
+        "cortex",
+        &blocks,
+        &TokenClassifier::Mlp(mlp),
+        &settings,
+        &mut progress,
+    )
+    .map_err(Failure::input)?;
+    progress("look-back, full context");
+    let answer = train_answer_head(&store, &folds, "lookback", AnswerFeatures::FullContext, None, &settings)
+        .map_err(Failure::input)?;
+    std::fs::create_dir_all(&arguments.output).map_err(Failure::input)?;
+    let write =
+        |name: &str, bytes: &[u8]| output::write_new(&arguments.output.join(name), bytes, arguments.force);
+    write("token.safetensors", &token.to_bytes().map_err(Failure::model)?)?;
+    write("answer.safetensors", &answer.to_bytes().map_err(Failure::model)?)?;
+    let card = card(
+        &dataset.name,
+        &token.card().making.training,
+        &answer.card().making.training,
+        token.card().threshold,
+        &blocks,
+    );
+    write("card.md", card.as_bytes())?;
+    output::print(&format!("{}\n\nwritten to {}\n", card, shown(&arguments.output)))
+}
+
+fn shown(path: &Path) -> String {
+    crate::text::visible_line(&path.display().to_string()).into_owned()
+}
+
+fn card(
+    data: &str,
+    token: &std::collections::BTreeMap<String, String>,
+    answer: &std::collections::BTreeMap<String, String>,
+    threshold: f64,
+    blocks: &[FeatureBlock],
+) -> String {
+    let names: Vec<String> = blocks.iter().map(|block| block.name()).collect();
+    let table = |rows: &std::collections::BTreeMap<String, String>| {
+        rows.iter()
+            .map(|(key, value)| format!("| {key} | {} |\n", value.replace('|', "\\|")))
+            .collect::<String>()
+    };
+    format!(
+        "# Heads trained on {}\n\n## Token head\n\nFeatures: {}. Threshold {threshold:.4} on smoothed scores, \
+         chosen by span F1 on held-out folds.\n\n| setting | value |\n|---|---|\n{}\n## Answer head\n\n\
+         Full-context look-back ratios, logistic regression.\n\n| setting | value |\n|---|---|\n{}\n\
+         The figures are out-of-fold, grouped by source, on the training data itself; on other data expect \
+         less.\n",
+        crate::text::visible_line(data),
+        names.join(", "),
+        table(token),
+        table(answer),
+    )
+}

@@ -1,0 +1,106 @@
+//! The detectors of a run: shipped heads, or heads trained by the user.
+
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use crate::detect::{AnswerHead, DetectError, Detector, ModelIdentity, NegativeLogLikelihood, TokenHead};
+use crate::evidence::Thresholds;
+use crate::model::StateLayer;
+
+use super::InspectError;
+
+const SHIPPED_TOKEN_HEAD: &[u8] =
+    include_bytes!("../../assets/heads/smollm2-135m-instruct/token.safetensors");
+const SHIPPED_ANSWER_HEAD: &[u8] =
+    include_bytes!("../../assets/heads/smollm2-135m-instruct/answer.safetensors");
+
+/// Where heads come from.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum HeadSource {
+    /// Those inside the program, for the default model.
+    #[default]
+    Shipped,
+    /// A folder written by `ragscope train`.
+    Folder(std::path::PathBuf),
+}
+
+/// The bytes of both heads, before it is known whether they fit the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeadFiles {
+    token: Vec<u8>,
+    answer: Vec<u8>,
+}
+
+impl HeadFiles {
+    /// Reads both heads.
+    pub fn read(source: &HeadSource) -> Result<Self, InspectError> {
+        let HeadSource::Folder(folder) = source else {
+            return Ok(Self { token: SHIPPED_TOKEN_HEAD.to_vec(), answer: SHIPPED_ANSWER_HEAD.to_vec() });
+        };
+        Ok(Self {
+            token: read(&folder.join("token.safetensors"))?,
+            answer: read(&folder.join("answer.safetensors"))?,
+        })
+    }
+
+    /// Names both heads in every line of evidence.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        let digest = Sha256::new().chain_update(&self.token).chain_update(&self.answer).finalize();
+        digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The thresholds the token head was made for.
+    pub fn thresholds(&self) -> Result<Thresholds, InspectError> {
+        let card = TokenHead::card_of(&self.token)?;
+        Ok(Thresholds {
+            token: card.threshold,
+            rho: card.rho,
+            rho_answer: card.rho_answer,
+            ..Thresholds::default()
+        })
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, InspectError> {
+    std::fs::read(path).map_err(|source| InspectError::Head {
+        path: crate::text::visible_line(&path.display().to_string()).into_owned(),
+        source,
+    })
+}
+
+/// Detectors bound to a model.
+pub struct Detectors {
+    /// In the order in which they stand in evidence; the first one is shown.
+    pub token: Vec<Box<dyn Detector>>,
+    /// Look-back ratios to factuality.
+    pub answer: Option<AnswerHead>,
+    layers: Vec<StateLayer>,
+}
+
+impl Detectors {
+    /// Binds the heads to the model in use; heads of another model are refused.
+    pub fn bind(files: &HeadFiles, model: &ModelIdentity) -> Result<Self, DetectError> {
+        let token = TokenHead::from_bytes(&files.token, model)?;
+        let answer = AnswerHead::from_bytes(&files.answer, model)?;
+        let layers = token.layers();
+        Ok(Self {
+            token: vec![Box::new(token), Box::new(NegativeLogLikelihood)],
+            answer: Some(answer),
+            layers,
+        })
+    }
+
+    /// What is left for a model without heads of its own: the untrained baseline.
+    #[must_use]
+    pub fn untrained() -> Self {
+        Self { token: vec![Box::new(NegativeLogLikelihood)], answer: None, layers: Vec::new() }
+    }
+
+    /// Layers whose hidden states a reading must keep.
+    #[must_use]
+    pub fn layers(&self) -> &[StateLayer] {
+        &self.layers
+    }
+}

@@ -1,0 +1,125 @@
+//! Reads the labelled answers of a data set once and keeps their features.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::data::{Dataset, Example, Row};
+use crate::detect::{ModelIdentity, ModelShape};
+use crate::model::{LanguageModel, StateLayer};
+use crate::reading::Reader;
+
+use super::InspectError;
+use super::corpus::Corpus;
+use super::evaluation::{FeatureStore, LabelledAnswer, StoreHeader};
+
+/// What an extraction did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Extraction {
+    /// Answers read now.
+    pub read: usize,
+    /// Answers that were in the store already.
+    pub kept: usize,
+    /// Rows left out, with the reason.
+    pub left_out: Vec<String>,
+    /// Whether it was cancelled before the end.
+    pub cancelled: bool,
+}
+
+/// Who a model is, for heads and stores.
+#[must_use]
+pub fn identity(model: &LanguageModel) -> ModelIdentity {
+    let config = model.decoder.config();
+    ModelIdentity {
+        name: model.text.facts.name.clone(),
+        hash: model.text.facts.short_hash().to_owned(),
+        shape: ModelShape { layers: config.layers, heads: config.heads, hidden_size: config.hidden_size },
+    }
+}
+
+/// The header of a store for `dataset` read by `model`: states after the final norm and at three
+/// quarters of the depth.
+#[must_use]
+pub fn store_header(model: &LanguageModel, dataset: &Dataset) -> StoreHeader {
+    let layers = StoreHeader::default_layers(model.decoder.config().layers);
+    let mut header = StoreHeader::new(identity(model), dataset.hash.clone(), &layers);
+    header.settings.insert("data".to_owned(), dataset.name.clone());
+    header
+}
+
+/// Reads every labelled answer that is not in `store` yet. Examples without passages of their own get
+/// the top `top_k` chunks of `corpus`.
+///
+/// `progress` is told (answers done, answers in all).
+pub fn extract(
+    dataset: &Dataset,
+    model: &LanguageModel,
+    corpus: Option<&Corpus>,
+    top_k: usize,
+    store: &mut FeatureStore,
+    cancel: &AtomicBool,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<Extraction, InspectError> {
+    let mut done = Extraction::default();
+    let layers: Vec<StateLayer> = layers_of(store);
+    let mut reader = Reader::new(model, layers);
+    let labelled: Vec<(&Example, &str)> = dataset
+        .rows
+        .iter()
+        .filter_map(|row| match row {
+            Row::Example(example) => Some((example, example.answer.as_deref()?)),
+            Row::Bad(bad) => {
+                done.left_out.push(bad.to_string());
+                None
+            }
+        })
+        .filter(|(example, _)| example.gold_spans.is_some())
+        .collect();
+    let total = labelled.len();
+    for (index, (example, answer)) in labelled.into_iter().enumerate() {
+        if cancel.load(Ordering::Relaxed) {
+            done.cancelled = true;
+            return Ok(done);
+        }
+        let key = example.row.to_string();
+        if store.contains(&key) {
+            done.kept += 1;
+            continue;
+        }
+        let retrieved = match corpus {
+            Some(corpus) if example.passages.is_empty() => corpus.retrieve(&example.question, top_k)?.0,
+            _ => Vec::new(),
+        };
+        let passages: Vec<&str> = if example.passages.is_empty() {
+            retrieved.iter().map(|hit| hit.chunk.text.as_str()).collect()
+        } else {
+            example.passages.iter().map(|passage| passage.text.as_str()).collect()
+        };
+        match reader.read(&example.question, &passages, answer) {
+            Ok(read) => {
+                store.append(&labelled_answer(key, example, answer), &read.trace)?;
+                done.read += 1;
+            }
+            Err(error) => done.left_out.push(format!("row {}, id {}: {error}", example.row, example.id)),
+        }
+        progress(index + 1, total);
+    }
+    Ok(done)
+}
+
+fn labelled_answer(key: String, example: &Example, answer: &str) -> LabelledAnswer {
+    LabelledAnswer {
+        key,
+        source: example.split_key().to_owned(),
+        generator: example.groups.get("generator").cloned(),
+        answer: answer.to_owned(),
+        gold_spans: example.gold_spans.iter().flatten().map(|span| span.range.clone()).collect(),
+        inconsistent: example.labelled_inconsistent().unwrap_or(false),
+    }
+}
+
+fn layers_of(store: &FeatureStore) -> Vec<StateLayer> {
+    let mut layers: Vec<StateLayer> =
+        store.header().blocks.iter().filter_map(|block| block.layer()).collect();
+    layers.sort_unstable();
+    layers.dedup();
+    layers
+}

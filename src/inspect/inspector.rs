@@ -1,0 +1,123 @@
+//! One example after another, from record to evidence.
+
+use crate::data::{BadRow, Example, Row};
+use crate::detect::ModelIdentity;
+use crate::evidence::{Evidence, Provenance, Status};
+use crate::model::LanguageModel;
+use crate::reading::Reader;
+
+use super::InspectError;
+use super::assemble;
+use super::chunks::ChunkSource;
+use super::detectors::{Detectors, HeadFiles, HeadSource};
+use super::extraction::identity;
+
+/// Retrieves, certifies, reads and detects.
+pub struct Inspector<'m> {
+    chunks: ChunkSource,
+    provenance: Provenance,
+    reading: Option<(Reader<'m>, Detectors)>,
+}
+
+impl<'m> Inspector<'m> {
+    /// Without a model it retrieves and certifies only.
+    #[must_use]
+    pub fn new(chunks: ChunkSource, provenance: Provenance) -> Self {
+        Self { chunks, provenance, reading: None }
+    }
+
+    /// From now on answers are read.
+    #[must_use]
+    pub fn with_model(mut self, model: &'m LanguageModel, detectors: Detectors) -> Self {
+        self.reading = Some((Reader::new(model, detectors.layers().to_vec()), detectors));
+        self
+    }
+
+    /// From now on lines carry this provenance.
+    #[must_use]
+    pub fn named(mut self, provenance: Provenance) -> Self {
+        self.provenance = provenance;
+        self
+    }
+
+    /// What is written into every line.
+    #[must_use]
+    pub fn provenance(&self) -> &Provenance {
+        &self.provenance
+    }
+
+    /// Evidence about a record before its answer is read.
+    #[must_use]
+    pub fn without_reading(&self, row: &Row) -> Evidence {
+        match row {
+            Row::Bad(bad) => self.bad(bad),
+            Row::Example(example) => self.certified(example),
+        }
+    }
+
+    /// Evidence about a record. A failure of the record is a `status` with a `reason`.
+    pub fn inspect(&mut self, row: &Row) -> Evidence {
+        let mut evidence = self.without_reading(row);
+        let Row::Example(example) = row else { return evidence };
+        let (Some(answer), Some((reader, detectors))) = (&example.answer, &mut self.reading) else {
+            return evidence;
+        };
+        if evidence.status == Status::Error {
+            return evidence;
+        }
+        let passages: Vec<String> = evidence.chunks.iter().map(|chunk| chunk.text.clone()).collect();
+        let passages: Vec<&str> = passages.iter().map(String::as_str).collect();
+        let read = reader.read(&example.question, &passages, answer);
+        assemble::add_reading(&mut evidence, read, detectors);
+        evidence
+    }
+
+    fn certified(&self, example: &Example) -> Evidence {
+        match self.chunks.chunks(example) {
+            Ok((chunks, notices)) => {
+                let mut evidence = assemble::without_reading(example, chunks, notices, &self.provenance);
+                evidence.reason = Some(match &example.answer {
+                    Some(_) => "the answer has not been read by a model".to_owned(),
+                    None => "no answer in the data: there is nothing to read".to_owned(),
+                });
+                evidence
+            }
+            Err(error) => {
+                let mut evidence =
+                    assemble::without_reading(example, Vec::new(), Vec::new(), &self.provenance);
+                evidence.status = Status::Error;
+                evidence.reason = Some(error.to_string());
+                evidence
+            }
+        }
+    }
+
+    fn bad(&self, bad: &BadRow) -> Evidence {
+        let reason = match bad.line {
+            Some(line) => format!("line {line}: {}", bad.reason),
+            None => bad.reason.clone(),
+        };
+        assemble::bad_row(bad.row, bad.id.as_deref(), &reason, &self.provenance)
+    }
+}
+
+/// Binds heads to a model. Heads that the user named must fit; without any, a model that the shipped
+/// heads were not trained on is read with the untrained baseline, and the notice says so.
+pub fn bind_detectors(
+    model: &LanguageModel,
+    source: &HeadSource,
+    files: &HeadFiles,
+) -> Result<(Detectors, Option<String>), InspectError> {
+    let identity: ModelIdentity = identity(model);
+    match Detectors::bind(files, &identity) {
+        Ok(detectors) => Ok((detectors, None)),
+        Err(error) if *source == HeadSource::Shipped => Ok((
+            Detectors::untrained(),
+            Some(format!(
+                "{error}. Tokens are scored by their negative log-likelihood only, and there is no factuality; \
+                 `ragscope train` makes heads for this model"
+            )),
+        )),
+        Err(error) => Err(error.into()),
+    }
+}

