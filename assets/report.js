@@ -9,60 +9,55 @@ const byId = (id) => document.getElementById(id);
 
 // --- deciding ---
 
-// P(token unsupported | all scores) of a two-state chain that stays with probability `stay`.
-function smooth(raw, stay) {
-  const clip = (s) => Math.min(Math.max(s, 1e-6), 1 - 1e-6);
-  const n = raw.length, forward = new Float64Array(n), smoothed = new Float64Array(n);
-  let p = 0.5;
-  for (let t = 0; t < n; t++) {
-    const s = clip(raw[t]);
-    const prior = t === 0 ? 0.5 : (1 - stay) * (1 - p) + stay * p;
-    const one = prior * s, zero = (1 - prior) * (1 - s);
-    p = one / (one + zero);
-    forward[t] = p;
-  }
-  let one = 1, zero = 1;
-  for (let t = n - 1; t >= 0; t--) {
-    const f = forward[t];
-    smoothed[t] = f * one / (f * one + (1 - f) * zero);
-    const s = clip(raw[t]);
-    const a = s * one, b = (1 - s) * zero;
-    one = stay * a + (1 - stay) * b;
-    zero = (1 - stay) * a + stay * b;
-    const sum = one + zero;
-    one /= sum;
-    zero /= sum;
+// P(token unsupported | all scores) of a two-state chain that stays with probability `rho`: the operations
+// and their order are those of the program, so the doubles are equal.
+function smooth(raw, rho) {
+  const clip = 1e-6, tiny = 2 ** -1022;
+  const stay = Math.min(Math.max(rho, 0), 1), leave = 1 - stay;
+  const scores = Float64Array.from(raw, (s) => Number.isNaN(s) ? 0.5 : Math.min(Math.max(s, clip), 1 - clip));
+  const smoothed = new Float64Array(scores.length);
+  let expected = 0.5;
+  scores.forEach((s, t) => {
+    const joint = s * expected;
+    const inside = joint / Math.max(joint + (1 - s) * (1 - expected), tiny);
+    smoothed[t] = inside;
+    expected = stay * inside + leave * (1 - inside);
+  });
+  let backIn = 0.5, backOut = 0.5;
+  for (let t = scores.length - 1; t >= 0; t--) {
+    const s = scores[t];
+    const inside = smoothed[t] * backIn, outside = (1 - smoothed[t]) * backOut;
+    smoothed[t] = inside / Math.max(inside + outside, tiny);
+    const afterIn = s * backIn, afterOut = (1 - s) * backOut;
+    const nextIn = stay * afterIn + leave * afterOut, nextOut = stay * afterOut + leave * afterIn;
+    const sum = Math.max(nextIn + nextOut, tiny);
+    backIn = nextIn / sum;
+    backOut = nextOut / sum;
   }
   return smoothed;
 }
 
 const highest = (values) => values.reduce((a, b) => Math.max(a, b), -Infinity);
 const band = (score) => data.edges.filter((edge) => score >= edge).length;
-const WORD = 0, BLANK = 2;
 
-// Flagged spans as runs of pieces: { first, end, score } with `end` exclusive.
+// Flagged spans as runs of pieces, `end` exclusive. Runs are joined across units that bridge.
 function spansOf(example, smoothed, threshold) {
-  const pieces = example.pieces;
-  const runs = [];
-  for (let t = 0; t < smoothed.length; t++) {
-    if (smoothed[t] < threshold) continue;
-    const first = pieces.findIndex((p) => p.tokens[0] <= t && t < p.tokens[1]);
-    if (first < 0) continue;
-    let end = first;
-    while (end < pieces.length && pieces[end].tokens[0] <= t && (t < pieces[end].tokens[1] || end === first)) end++;
-    const last = runs[runs.length - 1];
-    if (last && pieces.slice(last.end, first).every((p) => p.kind !== WORD)) {
-      last.end = Math.max(last.end, end);
-      last.score = Math.max(last.score, smoothed[t]);
+  const spans = [], units = example.units;
+  let last = -1;
+  units.forEach((unit, at) => {
+    const score = Math.max(0, highest(smoothed.slice(unit.tokens[0], unit.tokens[1])));
+    if (!(score >= threshold)) return;
+    const span = spans[spans.length - 1];
+    const joined = span && (last + 1 === at ? units[last].joinsNext : units.slice(last + 1, at).every((between) => between.bridges));
+    if (joined) {
+      span.end = unit.pieces[1];
+      span.score = Math.max(span.score, score);
     } else {
-      runs.push({ first, end, score: smoothed[t] });
+      spans.push({ first: unit.pieces[0], end: unit.pieces[1], score });
     }
-  }
-  for (const run of runs) {
-    while (run.first < run.end && pieces[run.first].kind === BLANK) run.first++;
-    while (run.first < run.end && pieces[run.end - 1].kind === BLANK) run.end--;
-  }
-  return runs.filter((run) => run.first < run.end);
+    last = at;
+  });
+  return spans;
 }
 
 function decide(example) {
@@ -102,7 +97,7 @@ function showAnswer(article, number, example, found) {
       into.push(text);
     } else {
       const span = element("span", { class: "gold" });
-      if (label !== seen && label > seen) {
+      if (label > seen) {
         span.append(element("span", { class: "lx", "aria-label": `labelled span ${label + 1}` }, `L${label + 1}`));
         seen = label;
       }
@@ -207,8 +202,9 @@ function showChunks(article, row, trusted) {
 
 const examples = data.examples.map((example) => ({
   ...example,
-  raw: example.raw && Float32Array.from(example.raw),
-  pieces: (example.pieces || []).map(([text, first, end, kind, label, bytes, codePoints, ink]) => ({ text, tokens: [first, end], kind, label, bytes, codePoints, ink })),
+  raw: example.raw && Float32Array.from(example.raw, (s) => s === null ? NaN : s),
+  pieces: (example.pieces || []).map(([text, label, bytes, codePoints, ink]) => ({ text, label, bytes, codePoints, ink })),
+  units: (example.units || []).map(([first, end, piece, pieceEnd, flags]) => ({ tokens: [first, end], pieces: [piece, pieceEnd], bridges: (flags & 1) > 0, joinsNext: (flags & 2) > 0 })),
 }));
 
 function render() {

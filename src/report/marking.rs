@@ -33,24 +33,26 @@ pub fn segments<'a>(
         .collect();
     cuts.sort_unstable();
     cuts.dedup();
-    cuts.windows(2)
-        .filter_map(|pair| {
-            let range = pair[0]..pair[1];
-            let text = answer.get(range.clone())?;
-            let inside = |span: &Range<usize>| {
-                fits(&span) && span.start <= range.start && range.end <= span.end
-            };
-            let labelled_in =
-                labelled.iter().enumerate().filter(|(_, span)| inside(span)).max_by_key(|(_, span)| span.start);
-            Some(Segment {
-                text,
-                flagged: flagged.iter().position(inside),
-                labelled: labelled_in.map(|(at, _)| at),
-                opens_label: labelled_in.is_some_and(|(_, span)| span.start == range.start),
-                range,
-            })
-        })
-        .collect()
+    let mut found: Vec<Segment<'a>> = Vec::new();
+    for pair in cuts.windows(2) {
+        let range = pair[0]..pair[1];
+        let Some(text) = answer.get(range.clone()) else { continue };
+        let inside = |span: &Range<usize>| fits(&span) && span.start <= range.start && range.end <= span.end;
+        let innermost =
+            labelled.iter().enumerate().filter(|(_, span)| inside(span)).max_by_key(|(_, span)| span.start);
+        let flagged = flagged.iter().position(inside);
+        let labelled = innermost.map(|(at, _)| at);
+        let opens_label = innermost.is_some_and(|(_, span)| span.start == range.start);
+        match found.last_mut() {
+            // The border belongs to a span that another one hides.
+            Some(last) if last.flagged == flagged && last.labelled == labelled && !opens_label => {
+                last.range.end = range.end;
+                last.text = &answer[last.range.clone()];
+            }
+            _ => found.push(Segment { text, range, flagged, labelled, opens_label }),
+        }
+    }
+    found
 }
 
 #[cfg(test)]
@@ -79,6 +81,11 @@ mod tests {
                 "ef|None|Some(0)|false"
             ]
         );
+    }
+
+    #[test]
+    fn a_border_that_another_label_hides_cuts_nothing() {
+        assert_eq!(shown("abcd", &[], &[0..3, 1..4]), ["a|None|Some(0)|true", "bcd|None|Some(1)|true"]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::certify::PValue;
-use crate::evidence::{Evidence, Findings, Status, Thresholds, decide};
+use crate::evidence::{Evidence, Findings, Status, Thresholds, chosen_detector, decide};
 
 use super::context::Context;
 use super::provenance::{ProvenanceField, provenance};
@@ -192,11 +192,8 @@ impl SpanReport {
 }
 
 fn detector(evidence: &Evidence, thresholds: &Thresholds) -> Option<String> {
-    let detectors = &evidence.reading.as_ref()?.detectors;
-    match &thresholds.detector {
-        Some(name) => detectors.iter().find(|d| &d.name == name).map(|d| d.name.clone()),
-        None => detectors.first().map(|d| d.name.clone()),
-    }
+    let reading = evidence.reading.as_ref()?;
+    chosen_detector(reading, thresholds).map(|detector| detector.name.clone())
 }
 
 fn why_not_scored(evidence: &Evidence, thresholds: &Thresholds) -> String {

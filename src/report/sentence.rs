@@ -171,6 +171,9 @@ pub fn decision(example: &ExampleReport) -> String {
             let spans = count(example.spans.len(), "span", "spans");
             format!("{spans} flagged; answer score {}.", three(score))
         }
+        _ if example.reason.is_some() && example.flagged_absent == example.reason => {
+            "Not scored, for the reason given.".to_string()
+        }
         _ => format!("Not scored: {}.", unstopped(example.flagged_absent.as_deref().unwrap_or("no scores"))),
     }
 }

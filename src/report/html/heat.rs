@@ -22,7 +22,7 @@ pub struct LookbackView {
     pub sentence: String,
     /// Per chunk, in rank order.
     pub chunks: Vec<ChunkShare>,
-    /// The value of the darkest cell in the strips of `chunks`.
+    /// The value of the strongest cell in the strips of `chunks`.
     pub strip_highest: String,
     /// Layers x heads, as SVG; empty when absent.
     pub grid: String,
@@ -156,7 +156,7 @@ fn highest(rows: &[Vec<f64>]) -> f64 {
     rows.iter().flatten().copied().filter(|value| value.is_finite()).fold(0.0, f64::max)
 }
 
-/// Cells of `rows`, darker for higher, by the square root of the share of `highest`: attention is
+/// Cells of `rows`, stronger for higher, by the square root of the share of `highest`: attention is
 /// heavy-tailed, a linear ramp shows one cell. Equal neighbours are one rectangle.
 fn heat_map(rows: &[Vec<f64>], highest: f64, label: &str, [width, height]: [usize; 2]) -> String {
     let step = |value: f64| {
@@ -176,7 +176,7 @@ fn heat_map(rows: &[Vec<f64>], highest: f64, label: &str, [width, height]: [usiz
     }
     let mut out = format!(
         "<svg class=\"heat\" viewBox=\"0 0 {columns} {rows}\" width=\"{}\" height=\"{}\" \
-         preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{label}; darkest is {}, square-root scale\">",
+         preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{label}; the strongest cell is {}, square-root scale\">",
         columns * width,
         rows.len() * height,
         three(highest),
