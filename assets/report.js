@@ -9,8 +9,8 @@ const byId = (id) => document.getElementById(id);
 
 // --- deciding ---
 
-// P(token unsupported | all scores) of a two-state chain that stays with probability `rho`: the operations
-// and their order are those of the program, so the doubles are equal.
+// P(token unsupported | all scores) of a two-state chain of label persistence `rho`: the operations and
+// their order are those of the program, so the doubles are equal.
 function smooth(raw, rho) {
   const clip = 1e-6, tiny = 2 ** -1022;
   const stay = Math.min(Math.max(rho, 0), 1), leave = 1 - stay;

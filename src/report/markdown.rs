@@ -69,8 +69,10 @@ fn head(out: &mut String, report: &Report) {
         .provenance
         .iter()
         .flat_map(|field| {
-            let known =
-                field.values.iter().map(|(value, records)| vec![inline(&field.name), inline(value), records.to_string()]);
+            let known = field
+                .values
+                .iter()
+                .map(|(value, records)| vec![inline(&field.name), inline(value), records.to_string()]);
             let unknown = (field.unknown > 0)
                 .then(|| vec![inline(&field.name), "not recorded".to_string(), field.unknown.to_string()]);
             known.chain(unknown).collect::<Vec<_>>()
@@ -98,13 +100,17 @@ fn overview(out: &mut String, report: &Report) {
             ]
         })
         .collect();
-    let heads = ["No", "Id", "Question", "Outcome", "Flagged spans", "Answer score", "Factuality", "Trusted chunks"];
+    let heads =
+        ["No", "Id", "Question", "Outcome", "Flagged spans", "Answer score", "Factuality", "Trusted chunks"];
     table(out, &heads, &rows);
 }
 
 fn section(out: &mut String, report: &Report, example: &ExampleReport, number: usize) {
     paragraph(out, &format!("## {number}. {}", inline(&example.id)));
-    paragraph(out, &format!("Outcome: {}. {}", sentence::outcome(example), inline(&sentence::decision(example))));
+    paragraph(
+        out,
+        &format!("Outcome: {}. {}", sentence::outcome(example), inline(&sentence::decision(example))),
+    );
     if let Some(reason) = &example.reason {
         paragraph(out, &format!("Reason: {}.", inline(sentence::unstopped(reason))));
     }

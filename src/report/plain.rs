@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::evidence::{Evidence, Thresholds};
-use crate::text::{visible, visible_line};
+use crate::text;
 
 use super::context::Context;
 use super::excerpt::{excerpt, short};
@@ -32,17 +32,17 @@ pub fn plain(evidence: &[Evidence], thresholds: &Thresholds, context: &Context) 
     }
     if !context.command.is_empty() {
         line(&mut out, "");
-        line(&mut out, &format!("To make this report again: {}", visible_line(&context.command)));
+        line(&mut out, &format!("To make this report again: {}", one_line(&context.command)));
     }
     out
 }
 
 fn head(out: &mut String, report: &Report) {
     if !report.context.title.is_empty() {
-        line(out, &visible_line(&report.context.title));
+        line(out, &one_line(&report.context.title));
     }
     for sentence in sentence::origin(report) {
-        line(out, &visible_line(&sentence));
+        line(out, &one_line(&sentence));
     }
     line(out, "");
     for sentence in sentence::summary(&report.summary) {
@@ -50,43 +50,39 @@ fn head(out: &mut String, report: &Report) {
     }
     let settings: Vec<_> = sentence::thresholds(&report.thresholds)
         .iter()
-        .map(|t| format!("{} {}", t.name, visible_line(&t.value)))
+        .map(|t| format!("{} {}", t.name, one_line(&t.value)))
         .collect();
     line(out, &format!("Thresholds: {}.", settings.join(", ")));
     line(out, "");
     line(out, "What is guaranteed:");
     for sentence in sentence::guarantees(&report.context) {
-        line(out, &format!("  {}", visible_line(&sentence)));
+        line(out, &format!("  {}", one_line(&sentence)));
     }
     line(out, &format!("  {}", sentence::LIMIT_OF_CLAIMS));
     if let Some(facts) = &report.context.certificate {
         let facts: Vec<_> = sentence::certificate(facts)
             .into_iter()
-            .map(|(name, value)| format!("{name}: {}", visible_line(sentence::unstopped(&value))))
+            .map(|(name, value)| format!("{name}: {}", one_line(sentence::unstopped(&value))))
             .collect();
         line(out, &format!("  Calibration: {}.", facts.join("; ")));
     }
 }
 
 fn section(out: &mut String, report: &Report, example: &ExampleReport, number: usize) {
-    let id = visible_line(&example.id);
+    let id = one_line(&example.id);
     line(
         out,
-        &format!(
-            "Example {number} of {}, id {id}: {}.",
-            report.examples.len(),
-            sentence::outcome(example)
-        ),
+        &format!("Example {number} of {}, id {id}: {}.", report.examples.len(), sentence::outcome(example)),
     );
     if let Some(reason) = &example.reason {
-        line(out, &format!("  Reason: {}.", visible_line(sentence::unstopped(reason))));
+        line(out, &format!("  Reason: {}.", one_line(sentence::unstopped(reason))));
     }
     for notice in &example.notices {
-        line(out, &format!("  Notice: {}", visible_line(notice)));
+        line(out, &format!("  Notice: {}", one_line(notice)));
     }
     block(out, "Question", &example.question);
     answer(out, example);
-    line(out, &format!("  {}", visible_line(&sentence::decision(example))));
+    line(out, &format!("  {}", one_line(&sentence::decision(example))));
     for span in &example.spans {
         line(out, &span_line("Unsupported", span));
     }
@@ -94,7 +90,7 @@ fn section(out: &mut String, report: &Report, example: &ExampleReport, number: u
     for span in example.gold_spans.iter().flatten() {
         line(out, &span_line("Labelled", span));
     }
-    line(out, &format!("  {}", visible_line(&sentence::factuality(example, &report.thresholds))));
+    line(out, &format!("  {}", one_line(&sentence::factuality(example, &report.thresholds))));
     line(out, &format!("  {}", sentence::chunks(example, &report.thresholds)));
     for chunk in &example.chunks {
         chunk_lines(out, chunk);
@@ -116,7 +112,7 @@ fn answer(out: &mut String, example: &ExampleReport) {
     let ranges: Vec<_> = example.spans.iter().map(|span| span.start..span.end).collect();
     let mut marked = String::new();
     for segment in segments(answer, &ranges, &[]) {
-        let text = own_marks_broken(&visible(segment.text));
+        let text = shown(segment.text);
         match segment.flagged.and_then(|at| example.spans.get(at)).and_then(|span| span.score) {
             Some(score) => {
                 let _ = write!(marked, "[!unsupported {}: {text}]", two(score));
@@ -128,9 +124,14 @@ fn answer(out: &mut String, example: &ExampleReport) {
     indented(out, &marked);
 }
 
-/// `[!` in the data reads `[\!`: only the report itself opens a mark.
-fn own_marks_broken(text: &str) -> String {
-    text.replace("[!", "[\\!")
+/// Data text with its lines. `[!` in the data reads `[\!`: only the report itself opens a mark.
+fn shown(text: &str) -> String {
+    text::visible(text).replace("[!", "[\\!")
+}
+
+/// The same as one line.
+fn one_line(text: &str) -> String {
+    text::visible_line(text).replace("[!", "[\\!")
 }
 
 fn span_line(name: &str, span: &SpanReport) -> String {
@@ -139,38 +140,42 @@ fn span_line(name: &str, span: &SpanReport) -> String {
         let _ = write!(text, " score {},", three_or_absent(Some(score)));
     }
     if let Some(kind) = &span.kind {
-        let _ = write!(text, " kind {},", visible_line(kind));
+        let _ = write!(text, " kind {},", one_line(kind));
     }
     let _ = write!(text, " {}: ", sentence::place(span));
     match (&span.text, &span.text_absent) {
-        (Some(words), _) => text + &format!("\"{}\"", visible_line(&short(words, SPAN_SHOWN))),
+        (Some(words), _) => text + &format!("\"{}\"", one_line(&short(words, SPAN_SHOWN))),
         (None, reason) => text + reason.as_deref().unwrap_or("no text"),
     }
 }
 
 fn chunk_lines(out: &mut String, chunk: &ChunkReport) {
-    let mut text =
-        format!("    {}. {}, {}", chunk.rank, sentence::trust(chunk), visible_line(&sentence::chunk_p_value(chunk)));
+    let mut text = format!(
+        "    {}. {}, {}",
+        chunk.rank,
+        sentence::trust(chunk),
+        one_line(&sentence::chunk_p_value(chunk))
+    );
     if let Some(score) = chunk.score {
         let _ = write!(text, ", score {}", three_or_absent(Some(score)));
     }
     match &chunk.document {
         Some(document) => {
-            let _ = write!(text, ", document {}", visible_line(document));
+            let _ = write!(text, ", document {}", one_line(document));
         }
         None => {
-            let _ = write!(text, ", chunk {}", visible_line(&chunk.id));
+            let _ = write!(text, ", chunk {}", one_line(&chunk.id));
         }
     }
     line(out, &text);
-    line(out, &format!("       {}", visible_line(&short(chunk.text.trim(), PASSAGE_SHOWN))));
+    line(out, &format!("       {}", one_line(&short(chunk.text.trim(), PASSAGE_SHOWN))));
 }
 
 /// A titled piece of data text.
 fn block(out: &mut String, title: &str, text: &str) {
     let cut = excerpt(text, TEXT_SHOWN);
     line(out, &format!("  {title}:"));
-    indented(out, &own_marks_broken(&visible(cut.text)));
+    indented(out, &shown(cut.text));
     if let Some(note) = cut.note {
         line(out, &format!("    ({note})"));
     }

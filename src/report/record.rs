@@ -235,7 +235,10 @@ fn chunks(evidence: &Evidence, findings: &Findings) -> Vec<ChunkReport> {
         score: chunk.score,
         p_value: chunk.p_value,
         p_value_absent: chunk.p_value.is_none().then(|| {
-            chunk.p_value_absent.clone().unwrap_or_else(|| "no calibration was used for this record".to_string())
+            chunk
+                .p_value_absent
+                .clone()
+                .unwrap_or_else(|| "no calibration was used for this record".to_string())
         }),
         trusted: findings.trusted.get(at).copied().flatten(),
         correct: chunk.correct,

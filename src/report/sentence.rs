@@ -123,10 +123,9 @@ pub fn summary(summary: &Summary) -> Vec<String> {
     });
     match (&summary.agreement, &summary.agreement_absent) {
         (Some(agreement), _) => lines.extend(agreement_lines(agreement, summary.labelled)),
-        (None, reason) => lines.push(format!(
-            "Agreement with labels: n/a ({}).",
-            reason.as_deref().unwrap_or("no labels")
-        )),
+        (None, reason) => {
+            lines.push(format!("Agreement with labels: n/a ({}).", reason.as_deref().unwrap_or("no labels")))
+        }
     }
     lines
 }
@@ -182,8 +181,12 @@ pub fn decision(example: &ExampleReport) -> String {
 pub fn factuality(example: &ExampleReport, thresholds: &Thresholds) -> String {
     let limit = threshold(thresholds.factuality);
     match (example.factuality, example.consistent) {
-        (Some(value), Some(true)) => format!("Factuality {}, at least {limit}: called consistent.", three(value)),
-        (Some(value), Some(false)) => format!("Factuality {}, below {limit}: called inconsistent.", three(value)),
+        (Some(value), Some(true)) => {
+            format!("Factuality {}, at least {limit}: called consistent.", three(value))
+        }
+        (Some(value), Some(false)) => {
+            format!("Factuality {}, below {limit}: called inconsistent.", three(value))
+        }
         (Some(value), None) => format!("Factuality {}.", three(value)),
         (None, _) => {
             let reason = example.factuality_absent.as_deref().unwrap_or("no factuality");

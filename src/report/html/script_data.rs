@@ -51,7 +51,8 @@ pub fn cut(answer: &str, tokens: &[[usize; 2]], labelled: &[Range<usize>]) -> Cu
     let ranges: Vec<Range<usize>> = tokens.iter().map(|[start, end]| *start..*end).collect();
     let mut units = display_units(answer, &ranges);
     units.retain(|unit| !answer[unit.range.clone()].trim().is_empty());
-    let one_span = |units: &[DisplayUnit], scores: &[f64]| spans_of_units(answer, units, scores, 0.5).len() == 1;
+    let one_span =
+        |units: &[DisplayUnit], scores: &[f64]| spans_of_units(answer, units, scores, 0.5).len() == 1;
     let trimmed: Vec<Range<usize>> = units
         .iter()
         .map(|unit| {
@@ -101,8 +102,12 @@ fn pieces(answer: &str, units: &[Range<usize>], labelled: &[Range<usize>]) -> Ve
 
 /// The data block of the page, as JSON that cannot end its element.
 pub fn script_data(report: &Report, evidence: &[Evidence]) -> String {
-    let examples: Vec<Value> =
-        report.examples.iter().zip(evidence).map(|(example, evidence)| one(report, example, evidence)).collect();
+    let examples: Vec<Value> = report
+        .examples
+        .iter()
+        .zip(evidence)
+        .map(|(example, evidence)| one(report, example, evidence))
+        .collect();
     let thresholds = &report.thresholds;
     let data = json!({
         "alpha": thresholds.alpha.thousandths(),
@@ -178,8 +183,14 @@ mod tests {
     fn bridges_and_joins_are_those_of_the_programs_own_spans() {
         let answer = "in May, 2019 x";
         let found = cut(answer, &[[0, 2], [2, 6], [6, 7], [7, 12], [12, 14]], &[]);
-        assert_eq!(found.units.iter().map(|u| u.bridges).collect::<Vec<_>>(), [false, false, true, false, false]);
-        assert_eq!(found.units.iter().map(|u| u.joins_next).collect::<Vec<_>>(), [true, true, true, true, false]);
+        assert_eq!(
+            found.units.iter().map(|u| u.bridges).collect::<Vec<_>>(),
+            [false, false, true, false, false]
+        );
+        assert_eq!(
+            found.units.iter().map(|u| u.joins_next).collect::<Vec<_>>(),
+            [true, true, true, true, false]
+        );
     }
 
     #[test]

@@ -138,7 +138,9 @@ pub fn section(
         lookback: lookback(evidence, example),
         tokens,
         tokens_note: (scored && !detailed).then(|| {
-            format!("Left out in reports of more than {DETAILED_EXAMPLES} examples; the evidence file holds it.")
+            format!(
+                "Left out in reports of more than {DETAILED_EXAMPLES} examples; the evidence file holds it."
+            )
         }),
         references: example.references.iter().map(|reference| text(reference)).collect(),
     }

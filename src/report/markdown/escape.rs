@@ -105,7 +105,10 @@ mod tests {
 
     #[test]
     fn nothing_at_a_line_start_becomes_a_block() {
-        assert_eq!(lines("# a\n1. b\n- c\n    d\n===", true), "\\# a\\\n1\\. b\\\n\\- c\\\n&#32;&#32;&#32;&#32;d\\\n\\===");
+        assert_eq!(
+            lines("# a\n1. b\n- c\n    d\n===", true),
+            "\\# a\\\n1\\. b\\\n\\- c\\\n&#32;&#32;&#32;&#32;d\\\n\\==="
+        );
         assert_eq!(lines("10) x", true), "10\\) x");
         assert_eq!(lines("3.5 km", true), "3\\.5 km");
         assert_eq!(lines("- not a start", false), "- not a start");
@@ -113,7 +116,10 @@ mod tests {
 
     #[test]
     fn addresses_do_not_become_links() {
-        assert_eq!(inline("http://x.example WWW.x.example a@b.c"), "http\\://x.example WWW\\.x.example a\\@b.c");
+        assert_eq!(
+            inline("http://x.example WWW.x.example a@b.c"),
+            "http\\://x.example WWW\\.x.example a\\@b.c"
+        );
     }
 
     #[test]
