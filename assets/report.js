@@ -318,10 +318,10 @@ byId("theme").addEventListener("click", () => {
   byId("theme").textContent = `Theme: ${next}`;
 });
 
-// A closed passage is not printed: open all of them for the printer, and close again what was closed.
+// What is closed is not printed: open it for the printer and close it again. Token tables stay as they are.
 let closed = [];
 addEventListener("beforeprint", () => {
-  closed = [...document.querySelectorAll("details:not([open])")];
+  closed = [...document.querySelectorAll("details:not([open], .every)")];
   closed.forEach((d) => { d.open = true; });
 });
 addEventListener("afterprint", () => closed.forEach((d) => { d.open = false; }));

@@ -1,5 +1,7 @@
 //! The report for other programs.
 
+use std::fmt::Write;
+
 use crate::evidence::{Evidence, Thresholds};
 use crate::text::visible_char;
 
@@ -25,7 +27,7 @@ fn escape_acting_characters(json: &str) -> String {
     for c in json.chars() {
         if c != '\n' && visible_char(c).is_some() {
             // All of them lie in the basic plane: one escape of four digits is enough.
-            escaped.push_str(&format!("\\u{:04x}", u32::from(c)));
+            let _ = write!(escaped, "\\u{:04x}", u32::from(c));
         } else {
             escaped.push(c);
         }

@@ -1,4 +1,4 @@
-//! The report as Markdown (CommonMark with tables), for issues, notebooks and reviews.
+//! The report as Markdown (`CommonMark` with tables), for issues, notebooks and reviews.
 
 mod escape;
 

@@ -72,7 +72,7 @@ mod tests {
         let found = segments(answer, &[0..11, 12..18], &[8..15, 12..15]);
         assert_eq!(found.iter().map(|s| s.text).collect::<String>(), answer);
         assert_eq!(
-            shown("abcdef", &[1..4], &[2..6, 3..4]),
+            shown("abcdef", std::slice::from_ref(&(1..4)), &[2..6, 3..4]),
             [
                 "a|None|None|false",
                 "b|Some(0)|None|false",

@@ -124,7 +124,7 @@ pub fn summary(summary: &Summary) -> Vec<String> {
     match (&summary.agreement, &summary.agreement_absent) {
         (Some(agreement), _) => lines.extend(agreement_lines(agreement, summary.labelled)),
         (None, reason) => {
-            lines.push(format!("Agreement with labels: n/a ({}).", reason.as_deref().unwrap_or("no labels")))
+            lines.push(format!("Agreement with labels: n/a ({}).", reason.as_deref().unwrap_or("no labels")));
         }
     }
     lines
@@ -205,16 +205,16 @@ pub fn chunks(example: &ExampleReport, thresholds: &Thresholds) -> String {
     if certified == 0 {
         return format!("{}, none with a p-value.", count(total, "chunk", "chunks"));
     }
-    let mut sentence = format!(
-        "{} of {} trusted at alpha {}.",
+    let rest = match total - certified {
+        0 => String::new(),
+        without => format!(" {without} without a p-value."),
+    };
+    format!(
+        "{} of {} trusted at alpha {}.{rest}",
         trusted(example),
         count(total, "chunk", "chunks"),
         alpha(thresholds.alpha)
-    );
-    if certified < total {
-        sentence += &format!(" {} without a p-value.", total - certified);
-    }
-    sentence
+    )
 }
 
 /// Number of trusted chunks.
