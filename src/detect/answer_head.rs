@@ -26,7 +26,7 @@ impl AnswerFeatures {
     #[must_use]
     pub const fn width(self, shape: ModelShape) -> usize {
         match self {
-            Self::ChunkWise { blocks } => shape.layers * shape.heads * blocks,
+            Self::ChunkWise { blocks } => (shape.layers * shape.heads).saturating_mul(blocks),
             Self::FullContext => shape.layers * shape.heads,
         }
     }

@@ -50,7 +50,7 @@ impl ModelIdentity {
     }
 }
 
-/// A tensor of a head, always f64 on its way in and out; written as f64 or f32.
+/// A tensor on its way into a head file.
 pub(super) struct HeadTensor {
     pub(super) name: String,
     pub(super) shape: Vec<usize>,

@@ -37,6 +37,15 @@ pub enum FeatureBlock {
     Likelihood,
 }
 
+/// The layers whose hidden states these blocks need, each once, in order.
+#[must_use]
+pub fn layers_of(blocks: &[FeatureBlock]) -> Vec<StateLayer> {
+    let mut layers: Vec<StateLayer> = blocks.iter().filter_map(|block| block.layer()).collect();
+    layers.sort_unstable();
+    layers.dedup();
+    layers
+}
+
 /// What fixes the width of every block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelShape {
@@ -188,6 +197,18 @@ impl<'a> FeatureRows<'a> {
     #[must_use]
     pub const fn width(&self) -> usize {
         self.width
+    }
+
+    /// Refuses row numbers that are not there.
+    pub(super) fn check_rows(&self, rows: &[usize]) -> Result<(), DetectError> {
+        match rows.iter().max() {
+            Some(&last) if last >= self.rows => Err(DetectError::Mismatch {
+                what: "number of the last row",
+                expected: self.rows,
+                found: last,
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// Writes row `row` into `out`, which has [`Self::width`] values. `row` is below [`Self::rows`].

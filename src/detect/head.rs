@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::reading::Trace;
+use crate::reading::{StateLayer, Trace};
 
 use super::card::{HeadTensor, HeadTensors, Making, read_card, short_hash, write_head};
 use super::mlp::Linear;
 use super::{
     BlockValues, DetectError, FeatureBlock, FeatureRows, LogisticRegression, Mlp, ModelIdentity, ModelShape,
-    Standardisation,
+    Standardisation, layers_of,
 };
 
 /// What a token head is: everything but its weights.
@@ -50,6 +50,7 @@ pub enum TokenModel {
 impl TokenModel {
     /// P(unsupported) for the chosen rows, in their order.
     pub fn probabilities(&self, features: &FeatureRows<'_>, rows: &[usize]) -> Result<Vec<f32>, DetectError> {
+        features.check_rows(rows)?;
         match self {
             Self::Mlp(mlp) => mlp.probabilities(features, rows),
             Self::Logistic { model, standardisation } => {
@@ -97,6 +98,12 @@ impl TokenHead {
     #[must_use]
     pub const fn card(&self) -> &TokenHeadCard {
         &self.card
+    }
+
+    /// The layers whose hidden states a reading must keep for this head.
+    #[must_use]
+    pub fn layers(&self) -> Vec<StateLayer> {
+        layers_of(&self.card.blocks)
     }
 
     /// First 16 hexadecimal digits of the SHA-256 of its file.
@@ -194,6 +201,9 @@ fn read_layers(tensors: &HeadTensors<'_>, mut width: usize) -> Result<Vec<Linear
     while tensors.has(&format!("layers.{}.weight", layers.len())) {
         let name = format!("layers.{}", layers.len());
         let outputs = tensors.shape(&format!("{name}.bias"))?.first().copied().unwrap_or_default();
+        if outputs == 0 {
+            return Err(DetectError::BrokenHead { reason: format!("{name} has no outputs") });
+        }
         let weight = tensors.f32(&format!("{name}.weight"), &[outputs, width])?;
         layers.push(Linear { weight, bias: tensors.f32(&format!("{name}.bias"), &[outputs])? });
         width = outputs;

@@ -302,20 +302,27 @@ mod tests {
         ));
     }
 
-    /// Slow at token scale: run with `cargo test --release -- --ignored`.
     #[test]
-    #[ignore = "takes tens of seconds"]
-    fn token_level_training_takes_tens_of_seconds_at_most() {
-        let (features, labels) = planted(104_000, 270);
+    fn token_level_training_on_strongly_correlated_features_takes_tens_of_seconds_at_most() {
+        let (rows, width, factors) = (104_000, 270, 6);
+        let mut random = Random::new(11);
+        let mut features = Vec::with_capacity(rows * width);
+        let mut labels = Vec::with_capacity(rows);
+        for _ in 0..rows {
+            let latent: Vec<f32> = (0..factors).map(|_| random.uniform() as f32 - 0.5).collect();
+            labels.push(f64::from(latent[0]) + random.uniform() > 1.2);
+            features.extend((0..width).map(|j| {
+                let mix = latent[j % factors] + 0.5 * latent[(j / factors) % factors];
+                mix + 0.05 * (random.uniform() as f32 - 0.5) - 3.0
+            }));
+        }
         let start = std::time::Instant::now();
         let settings = LogisticSettings { c: 0.01, ..LogisticSettings::default() };
-        let model = LogisticRegression::fit(&features, 270, &labels, &settings).unwrap();
-        println!(
-            "{:.1} s, {} iterations, {:e}",
-            start.elapsed().as_secs_f64(),
-            model.iterations,
-            model.gradient_norm
-        );
-        assert!(start.elapsed().as_secs() < 60);
+        let model = LogisticRegression::fit(&features, width, &labels, &settings).unwrap();
+        let seconds = start.elapsed().as_secs_f64();
+        println!("{seconds:.1} s, {} iterations, gradient {:e}", model.iterations, model.gradient_norm);
+        assert!(model.gradient_norm < 1e-8);
+        // Generous: an optimised build needs a few seconds.
+        assert!(seconds < if cfg!(debug_assertions) { 600.0 } else { 60.0 });
     }
 }

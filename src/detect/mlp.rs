@@ -63,6 +63,7 @@ impl Mlp {
                 found: features.width(),
             });
         }
+        features.check_rows(rows)?;
         let mut probabilities = Vec::with_capacity(rows.len());
         for rows in rows.chunks(INFERENCE_ROWS) {
             let mut values = gather(features, rows, self.standardisation.as_ref());

@@ -66,6 +66,7 @@ impl Mlp {
             let (expected, found) = (features.rows(), labels.len());
             return Err(DetectError::Mismatch { what: "token labels", expected, found });
         }
+        features.check_rows(rows)?;
         let positives = rows.iter().filter(|&&row| labels[row]).count();
         if positives == 0 || positives == rows.len() {
             return Err(DetectError::OneClass { rows: rows.len(), positives });

@@ -36,7 +36,7 @@ pub use card::{Making, ModelIdentity};
 pub use cortex::{CortexSettings, difference, layer_name, residual};
 pub use detector::{Detector, NegativeLogLikelihood};
 pub use error::DetectError;
-pub use features::{BlockValues, FeatureBlock, FeatureRows, ModelShape};
+pub use features::{BlockValues, FeatureBlock, FeatureRows, ModelShape, layers_of};
 pub use head::{TokenHead, TokenHeadCard, TokenModel};
 pub use labels::token_labels;
 pub use logistic_regression::{LogisticRegression, LogisticSettings};

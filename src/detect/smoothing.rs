@@ -45,7 +45,7 @@ impl Chain {
         }
     }
 
-    /// P(`z_i` = unsupported | s_1..s_T) for every token, by forward-backward in f64, rescaled at each step.
+    /// P(`z_i` = unsupported | `s_1..s_T`) for every token, by forward-backward in f64, rescaled at each step.
     ///
     /// `scores`: [T], read as emission probabilities s and 1 - s. A score that is not a number carries
     /// no information and counts as 1/2. Returns [T].

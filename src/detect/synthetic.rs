@@ -58,9 +58,12 @@ pub(crate) fn trace(planted: &Planted) -> Trace {
     let mut chunk_mass = Vec::new();
     let mut prompt_mass = Vec::new();
     for token in 0..tokens {
-        for _ in 0..layers * heads {
-            let prompt = if token == 0 { 1.0 } else { 0.6 + 0.1 * noise() };
-            let share = (0.5 + 0.1 * noise() - 0.1 * shift(token)).clamp(0.05, 0.95);
+        for head in 0..layers * heads {
+            // Every other head reacts: a shift of all heads alike would vanish in the per-answer scaling.
+            let shift = if head % 2 == 0 { shift(token) } else { 0.0 };
+            let prompt = 0.6 + 0.1 * noise() - 0.1 * shift;
+            let prompt = if token == 0 { 1.0 } else { prompt.clamp(0.05, 0.95) };
+            let share = (0.5 + 0.1 * noise() - 0.1 * shift).clamp(0.05, 0.95);
             for _ in 0..chunks {
                 chunk_mass.push(prompt * share / chunks as f32);
             }

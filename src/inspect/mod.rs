@@ -1,5 +1,6 @@
 //! (room under construction)
 
+pub mod evaluation;
 mod message;
 
 pub use message::{Message, Planned};

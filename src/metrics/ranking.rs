@@ -154,7 +154,7 @@ pub fn ranking(labels: &[bool], scores: &[f64]) -> Ranking {
     RankingSample::new(labels, scores, &vec![0; labels.len()]).measures()
 }
 
-/// Sum over score thresholds of (R_n - R_(n-1)) P_n, ties as one step.
+/// Sum over score thresholds of `(R_n - R_(n-1)) P_n`, ties as one step.
 #[must_use]
 pub fn average_precision(labels: &[bool], scores: &[f64]) -> Measure {
     ranking(labels, scores).average_precision

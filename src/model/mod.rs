@@ -1,5 +1,67 @@
-//! (room under construction)
+//! The model that reads: found and fetched, its tokenizer and chat prompt, its decoder.
+//!
+//! | files | hold |
+//! |---|---|
+//! | `language_model` | all of it opened together: [`LanguageModel`] |
+//! | `location`, `cache`, `fetch`, `pip`, `hash` | where models lie, and how the default one gets there |
+//! | `gguf_metadata`, `facts` | what a model file says of itself |
+//! | `tokenizer`, `tokenizer_gguf`, `token_ranges` | text to ids with byte ranges |
+//! | `chat`, `chat_engine`, `chat_source`, `prompt` | the model's own template, segments mapped to token ranges |
+//! | `config`, `weights`, `rope`, `decoder` | the instrumented decoder |
+//! | `attention`, `attention_plain`, `capture` | fused attention that sums while rows are hot, and its oracle |
 
+mod attention;
+mod attention_plain;
+mod cache;
+mod capture;
+mod chat;
+mod chat_engine;
+mod chat_source;
+mod config;
+mod decoder;
+mod decoder_error;
+#[cfg(test)]
+mod decoder_tests;
+mod elementwise;
+mod facts;
+mod fetch;
+mod gguf_metadata;
+mod hash;
+mod language_model;
+mod lanes;
 mod layer;
+mod location;
+mod next_token;
+mod pip;
+mod product;
+mod prompt;
+mod rope;
+#[cfg(test)]
+mod small_model;
+mod text_error;
+mod text_model;
+mod token_ranges;
+mod tokenizer;
+mod tokenizer_gguf;
+mod weights;
 
+pub use attention::AttentionKernel;
+pub use cache::{CacheDirectory, CachedModel, CachedState, DEFAULT_MODEL, KnownModel, cached_models};
+pub use capture::{Capture, CaptureRequest};
+pub use chat::{ChatLayout, ChatPiece, ChatTemplate};
+pub use config::{Architecture, ModelConfig};
+pub use decoder::{Decoder, Prefix};
+pub use decoder_error::DecoderError;
+pub use facts::TextModelFacts;
+pub use fetch::{FetchError, FetchProgress, FetchStage, Fetched, by_hand, fetch, install};
+pub use gguf_metadata::{GgufMetadata, GgufValue};
+pub use hash::{remembered_sha256, sha256_file, sha256_of};
+pub use language_model::{LanguageModel, ModelError};
 pub use layer::StateLayer;
+pub use location::{LocationError, ModelLocation};
+pub use pip::PipCommand;
+pub use prompt::{Prompt, PromptSegment, SegmentKind, UserTurn};
+pub use rope::{RopeConfig, RopeScaling};
+pub use text_error::ModelTextError;
+pub use text_model::TextModel;
+pub use tokenizer::{ModelTokenizer, TokenizedText};

@@ -1,7 +1,9 @@
 //! What every room needs of text, and nothing that knows a room.
 
+mod sentences;
 mod visible;
 mod words;
 
+pub use sentences::sentences;
 pub use visible::{visible, visible_char, visible_line};
 pub use words::{Word, words};

@@ -1,0 +1,148 @@
+//! A file on disk as plain bytes: hashed, decompressed, and refused where it is no text.
+
+use std::fs;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use flate2::read::MultiGzDecoder;
+use sha2::{Digest, Sha256};
+
+use super::error::{DataError, shown_path};
+
+/// Most bytes that a gzip file may unfold into.
+const MOST_UNFOLDED: u64 = 8 << 30;
+
+/// A file that was read.
+#[derive(Debug)]
+pub(crate) struct SourceFile {
+    pub(crate) path: PathBuf,
+    /// The path, safe to print.
+    pub(crate) shown: String,
+    /// Decompressed, without a UTF-8 byte-order mark.
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// SHA-256 over the bytes of every file of a data set, as they lie on disk.
+#[derive(Default)]
+pub(crate) struct DataHash(Sha256);
+
+impl DataHash {
+    /// The first 16 hexadecimal digits.
+    pub(crate) fn finish(self) -> String {
+        use std::fmt::Write as _;
+        self.0.finalize().iter().take(8).fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
+    }
+}
+
+impl SourceFile {
+    /// Reads `path` whole; concatenated gzip members are unfolded, whatever the name says.
+    pub(crate) fn open(path: &Path, hash: &mut DataHash) -> Result<Self, DataError> {
+        let shown = shown_path(path);
+        let raw = fs::read(path).map_err(|source| match source.kind() {
+            ErrorKind::NotFound => DataError::Missing { path: shown.clone() },
+            _ => DataError::Read { path: shown.clone(), source },
+        })?;
+        hash.0.update(&raw);
+        let mut bytes = if raw.starts_with(&[0x1f, 0x8b]) { unfold(&raw, &shown)? } else { raw };
+        refuse_other_containers(&bytes, &shown)?;
+        refuse_other_encodings(&bytes, &shown)?;
+        if bytes.starts_with(BYTE_ORDER_MARK) {
+            bytes.drain(..BYTE_ORDER_MARK.len());
+        }
+        Ok(Self { path: path.to_owned(), shown, bytes })
+    }
+
+    /// The content as text.
+    pub(crate) fn text(&self) -> Result<&str, DataError> {
+        std::str::from_utf8(&self.bytes).map_err(|error| DataError::Encoding {
+            path: self.shown.clone(),
+            found: invalid_byte(&self.bytes, error),
+            next: "save the file as UTF-8".to_owned(),
+        })
+    }
+
+    pub(crate) fn is_blank(&self) -> bool {
+        self.bytes.iter().all(u8::is_ascii_whitespace)
+    }
+
+    /// The file `name` in the same folder, plain or compressed.
+    pub(crate) fn beside(&self, name: &str) -> Option<PathBuf> {
+        find_in(self.path.parent().unwrap_or(Path::new("")), name)
+    }
+}
+
+/// `name` or `name.gz` in `folder`.
+pub(crate) fn find_in(folder: &Path, name: &str) -> Option<PathBuf> {
+    [folder.join(name), folder.join(format!("{name}.gz"))].into_iter().find(|path| path.is_file())
+}
+
+/// Names the first byte that is no UTF-8.
+pub(crate) fn invalid_byte(bytes: &[u8], error: std::str::Utf8Error) -> String {
+    let at = error.valid_up_to();
+    match bytes.get(at) {
+        Some(byte) => format!("byte 0x{byte:02x} at byte {at}, which is no UTF-8"),
+        None => format!("a cut character at byte {at}"),
+    }
+}
+
+/// The mark that some editors put before UTF-8.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = &[0xef, 0xbb, 0xbf];
+
+fn unfold(raw: &[u8], shown: &str) -> Result<Vec<u8>, DataError> {
+    let read = |source| DataError::Read { path: shown.to_owned(), source };
+    let mut bytes = Vec::new();
+    MultiGzDecoder::new(raw).take(MOST_UNFOLDED + 1).read_to_end(&mut bytes).map_err(read)?;
+    if bytes.len() as u64 > MOST_UNFOLDED {
+        return Err(DataError::NotReadYet {
+            path: shown.to_owned(),
+            found: format!("gzip that unfolds into more than {} GiB", MOST_UNFOLDED >> 30),
+            next: "split it into smaller files".to_owned(),
+        });
+    }
+    Ok(bytes)
+}
+
+fn refuse_other_containers(bytes: &[u8], shown: &str) -> Result<(), DataError> {
+    const KNOWN: [(&[u8], &str, &str); 8] = [
+        (&[0x28, 0xb5, 0x2f, 0xfd], "zstd", "unpack it with `zstd -d`"),
+        (b"BZh", "bzip2", "unpack it with `bunzip2`"),
+        (&[0xfd, b'7', b'z', b'X', b'Z'], "xz", "unpack it with `unxz`"),
+        (
+            b"PAR1",
+            "Parquet",
+            "write it as JSONL first, in pandas `to_json(..., orient=\"records\", lines=True)`",
+        ),
+        (b"ARROW1", "Arrow IPC", "write it as JSONL first, in datasets `to_json(...)`"),
+        (b"SQLite format 3", "SQLite", "export its table as JSONL or CSV first"),
+        (b"PK\x03\x04", "a ZIP archive or a workbook", "unpack it, or save the sheet as CSV"),
+        (&[0x1f, 0x8b], "gzip inside gzip", "unpack it once with `gunzip`"),
+    ];
+    match KNOWN.iter().find(|(magic, ..)| bytes.starts_with(magic)) {
+        Some((_, found, next)) => Err(DataError::NotReadYet {
+            path: shown.to_owned(),
+            found: (*found).to_owned(),
+            next: (*next).to_owned(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Refuses UTF-16 and UTF-32, marked or not: JSON and CSV begin with ASCII, so a zero among the
+/// first bytes is half of a wider unit.
+pub(crate) fn refuse_other_encodings(bytes: &[u8], shown: &str) -> Result<(), DataError> {
+    let found = if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        "a UTF-16 byte-order mark"
+    } else if bytes.iter().take(4).any(|byte| *byte == 0) {
+        "a zero byte among the first four, as in UTF-16"
+    } else {
+        return Ok(());
+    };
+    Err(DataError::Encoding {
+        path: shown.to_owned(),
+        found: found.to_owned(),
+        next: "convert it with `iconv -f UTF-16 -t UTF-8`".to_owned(),
+    })
+}

@@ -1,0 +1,141 @@
+//! Grouped cross-validation: every token is scored by a model that saw nothing of its source.
+
+use std::collections::BTreeMap;
+
+use crate::detect::{BlockValues, FeatureBlock, FeatureRows, ModelShape};
+
+use super::method::{TokenClassifier, TokenMethod, control_features};
+use super::{EvaluationError, FeatureStore, LoadedBlock};
+
+/// The fold of every answer, checked: one for each stored answer, at least two in use, no source in two.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Folds {
+    /// Fold number of each answer, renumbered from 0 without gaps.
+    pub(super) of_answer: Vec<usize>,
+    pub(super) count: usize,
+}
+
+impl Folds {
+    pub(super) fn new(store: &FeatureStore, folds: &[usize]) -> Result<Self, EvaluationError> {
+        let unusable = |reason: String| Err(EvaluationError::Folds { reason });
+        let answers = store.answers();
+        if folds.len() != answers.len() {
+            return unusable(format!("{} fold numbers for {} stored answers", folds.len(), answers.len()));
+        }
+        let mut of_source = BTreeMap::new();
+        for (answer, &fold) in answers.iter().zip(folds) {
+            let source = answer.labelled.source.as_str();
+            let first = *of_source.entry(source).or_insert(fold);
+            if first != fold {
+                return unusable(format!("the source {source} straddles folds {first} and {fold}"));
+            }
+        }
+        let mut used: Vec<usize> = folds.to_vec();
+        used.sort_unstable();
+        used.dedup();
+        if used.len() < 2 {
+            return unusable(format!("{} fold in use, at least 2 are needed", used.len()));
+        }
+        let of_answer = folds.iter().map(|fold| used.partition_point(|other| other < fold)).collect();
+        Ok(Self { of_answer, count: used.len() })
+    }
+
+    /// Tokens of the answers whose fold is (or is not) `fold`.
+    fn rows(&self, store: &FeatureStore, fold: usize, inside: bool) -> Vec<usize> {
+        let answers = store.answers().iter().zip(&self.of_answer);
+        answers.filter(|&(_, &own)| (own == fold) == inside).flat_map(|(answer, _)| answer.tokens()).collect()
+    }
+}
+
+/// The feature blocks of one method in memory, with their widths.
+pub(super) struct LoadedFeatures {
+    blocks: Vec<(LoadedBlock, usize)>,
+}
+
+impl LoadedFeatures {
+    pub(super) fn load(store: &FeatureStore, blocks: &[FeatureBlock]) -> Result<Self, EvaluationError> {
+        let shape: ModelShape = store.header().model.shape;
+        let load = |&block: &FeatureBlock| Ok((store.load(block)?, block.width(shape)));
+        Ok(Self { blocks: blocks.iter().map(load).collect::<Result<_, EvaluationError>>()? })
+    }
+
+    pub(super) fn rows(&self) -> Result<FeatureRows<'_>, EvaluationError> {
+        Ok(FeatureRows::new(self.blocks.iter().map(|(block, width)| (block.values(), *width)).collect())?)
+    }
+}
+
+/// Token labels of all answers, in store order.
+pub(super) fn all_token_labels(store: &FeatureStore) -> Vec<bool> {
+    store.answers().iter().flat_map(super::StoredAnswer::token_labels).collect()
+}
+
+/// Raw score of every token of the store, in [0, 1], each from a model trained on the other folds.
+///
+/// `folds`: one number per stored answer; no source may stand in two folds. `progress` is told in plain
+/// words what is being done.
+pub fn out_of_fold_scores(
+    store: &FeatureStore,
+    folds: &[usize],
+    method: &TokenMethod,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<f64>, EvaluationError> {
+    let folds = Folds::new(store, folds)?;
+    scores_by_fold(store, &folds, &all_token_labels(store), method, progress)
+}
+
+pub(super) fn scores_by_fold(
+    store: &FeatureStore,
+    folds: &Folds,
+    labels: &[bool],
+    method: &TokenMethod,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<f64>, EvaluationError> {
+    match method {
+        TokenMethod::NegativeLogLikelihood => {
+            progress(method.name());
+            Ok(negative_log_likelihoods(store)?.into_iter().map(|nll| -(-nll).exp_m1()).collect())
+        }
+        TokenMethod::Control(classifier) => {
+            let (values, width) = control_features(store);
+            let features = FeatureRows::new(vec![(BlockValues::F32(&values), width)])?;
+            cross_fit(store, folds, labels, &features, classifier, method.name(), progress)
+        }
+        TokenMethod::Trained { name, blocks, classifier } => {
+            let loaded = LoadedFeatures::load(store, blocks)?;
+            cross_fit(store, folds, labels, &loaded.rows()?, classifier, name, progress)
+        }
+    }
+}
+
+/// -ln p of every token with references.
+pub(super) fn negative_log_likelihoods(store: &FeatureStore) -> Result<Vec<f64>, EvaluationError> {
+    let loaded = LoadedFeatures::load(store, &[FeatureBlock::Likelihood])?;
+    let features = loaded.rows()?;
+    let mut row_values = vec![0.0; features.width()];
+    let first_of = |row: usize| {
+        features.copy_row(row, &mut row_values);
+        row_values.first().map_or(0.0, |&nll| f64::from(nll).max(0.0))
+    };
+    Ok((0..features.rows()).map(first_of).collect())
+}
+
+fn cross_fit(
+    store: &FeatureStore,
+    folds: &Folds,
+    labels: &[bool],
+    features: &FeatureRows<'_>,
+    classifier: &TokenClassifier,
+    name: &str,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<f64>, EvaluationError> {
+    let mut scores = vec![0.0; labels.len()];
+    for fold in 0..folds.count {
+        progress(&format!("{name}: fold {} of {}", fold + 1, folds.count));
+        let model = classifier.train(features, labels, &folds.rows(store, fold, false))?;
+        let held_out = folds.rows(store, fold, true);
+        for (&row, probability) in held_out.iter().zip(model.probabilities(features, &held_out)?) {
+            scores[row] = f64::from(probability);
+        }
+    }
+    Ok(scores)
+}

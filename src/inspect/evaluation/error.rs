@@ -1,0 +1,75 @@
+//! What can go wrong when features are cached or detectors evaluated.
+
+use std::path::{Path, PathBuf};
+
+use crate::detect::DetectError;
+
+/// Errors of the evaluation.
+#[derive(Debug, thiserror::Error)]
+pub enum EvaluationError {
+    /// A file of the feature store cannot be read or written.
+    #[error("cannot {action} {}: {source}", path.display())]
+    File {
+        /// For example `read`.
+        action: &'static str,
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The store was made from another model, other data or with other settings.
+    #[error(
+        "the feature store {} is stale: {difference}; delete the folder, or name another one, and extract again",
+        path.display()
+    )]
+    Stale {
+        /// Folder of the store.
+        path: PathBuf,
+        /// What differs, with both values.
+        difference: String,
+    },
+    /// Another process holds the store.
+    #[error("the feature store {} is in use by another run; wait until it ends, or name another folder", path.display())]
+    InUse {
+        /// Folder of the store.
+        path: PathBuf,
+    },
+    /// The store is damaged.
+    #[error("the feature store {} is damaged: {reason}; delete the folder and extract again", path.display())]
+    Damaged {
+        /// Folder or file.
+        path: PathBuf,
+        /// What was expected and what came.
+        reason: String,
+    },
+    /// An answer is stored already.
+    #[error("the answer {key} is in the feature store already; ask `contains` before reading it again")]
+    Duplicate {
+        /// Its key.
+        key: String,
+    },
+    /// A method needs features that were not stored.
+    #[error("the feature store keeps no {wanted} (it keeps {kept}); extract again with that block")]
+    MissingBlock {
+        /// Name of the block.
+        wanted: String,
+        /// Names of those stored.
+        kept: String,
+    },
+    /// The fold numbers cannot be used.
+    #[error("the folds cannot be used: {reason}")]
+    Folds {
+        /// What was expected and what came.
+        reason: String,
+    },
+    /// A detector could not be trained or applied.
+    #[error(transparent)]
+    Detect(#[from] DetectError),
+}
+
+impl EvaluationError {
+    /// For `map_err` on file operations.
+    pub(super) fn file(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        move |source| Self::File { action, path: path.to_owned(), source }
+    }
+}

@@ -1,0 +1,203 @@
+use super::super::synthetic_store::{examples, filled, folds};
+use super::super::{TokenClassifier, train_answer_head, train_token_head};
+use super::*;
+use crate::detect::{AnswerHead, CortexSettings, TokenHead};
+use crate::metrics::Random;
+use crate::reading::StateLayer;
+
+fn settings(store: &FeatureStore) -> EvaluationSettings {
+    let mlp = MlpSettings {
+        hidden: vec![16],
+        batch: 256,
+        epochs: 15,
+        learning_rate: 5e-3,
+        ..MlpSettings::default()
+    };
+    EvaluationSettings {
+        methods: TokenMethod::thorough(store.header(), &mlp),
+        resamples: 200,
+        lookback_c: vec![0.01, 1.0],
+        ..EvaluationSettings::standard(store.header())
+    }
+}
+
+fn row<'a>(report: &'a EvaluationReport, name: &str) -> &'a crate::inspect::evaluation::MethodRow {
+    report.rows.iter().find(|row| row.name == name).unwrap_or_else(|| panic!("no row {name}"))
+}
+
+#[test]
+fn a_planted_signal_is_found_and_every_row_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = filled(folder.path(), &examples(80, 2.0));
+    let mut steps = Vec::new();
+    let report =
+        evaluate(&store, &folds(&store, 4), &settings(&store), &mut |step| steps.push(step.to_owned()))
+            .unwrap();
+    assert!(steps.contains(&"D, final-norm: fold 4 of 4".to_owned()));
+    assert!(report.skipped.is_empty(), "{:?}", report.skipped);
+    assert_eq!(report.rows.len(), 2 + 4 + 4 + 6);
+    let chance = report.chance_tokens.value().unwrap();
+    for name in [
+        "D, final-norm",
+        "D + c, final-norm",
+        "D, block-1",
+        "log chunk mass, logistic",
+        "fusion with D, block-1",
+    ] {
+        let found = row(&report, name);
+        let precision = &found.tokens_smoothed.average_precision;
+        assert!(precision.lower.value().unwrap() > 3.0 * chance, "{name}: {precision:?}, chance {chance}");
+        assert!(found.tokens_smoothed.auroc.estimate.value().unwrap() > 0.9, "{name}");
+        assert!(found.answers_smoothed.auroc.estimate.value().unwrap() > 0.8, "{name}");
+        assert!(found.spans.f1.value().unwrap() > 0.5, "{name}: {:?}", found.spans);
+        assert_eq!(found.spans.thresholds.len(), 4);
+    }
+    let smoothed = row(&report, "D, block-1");
+    assert!(
+        smoothed.tokens_smoothed.average_precision.estimate.value()
+            > smoothed.tokens_raw.average_precision.estimate.value()
+    );
+    // NLL knows nothing here; the control knows only who never errs.
+    let nll = &row(&report, "NLL").tokens_raw.auroc;
+    assert!((nll.estimate.value().unwrap() - 0.5).abs() < 0.1);
+    let control = row(&report, "generator + position control").answers_raw.auroc.estimate.value().unwrap();
+    assert!(control > 0.7, "{control}");
+    assert_eq!(report.lookback.len(), 4);
+    for row in &report.lookback {
+        assert!(row.answers.auroc.estimate.value().unwrap() > 0.8, "{}", row.name);
+    }
+}
+
+#[test]
+fn a_generator_with_one_class_has_no_figure_but_a_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = filled(folder.path(), &examples(24, 2.0));
+    let settings =
+        EvaluationSettings { methods: vec![TokenMethod::NegativeLogLikelihood], ..settings(&store) };
+    let report = evaluate(&store, &folds(&store, 3), &settings, &mut |_| {}).unwrap();
+    let careful = &report.rows[0].by_generator["careful"];
+    assert_eq!(careful.tokens.auroc.reason(), Some("one class"));
+    assert_eq!(careful.answer_level.average_precision.reason(), Some("no positives"));
+    let text = report.to_text();
+    assert!(text.contains("n/a (one class)") && text.contains("1 left out"), "{text}");
+    assert!(!text.contains("NaN"));
+    let json = serde_json::to_value(&report).unwrap();
+    assert!(json["rows"][0]["by_generator"]["careful"]["tokens"]["auroc"]["value"].is_null());
+}
+
+#[test]
+fn permuted_labels_give_chance_within_the_interval() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut examples = examples(80, 2.0);
+    // Spans move to other answers and other places: labels keep their share, and lose their meaning.
+    let mut random = Random::new(77);
+    let mut spans: Vec<_> = examples.iter().map(|(label, _)| label.gold_spans.clone()).collect();
+    random.shuffle(&mut spans);
+    for ((label, _), spans) in examples.iter_mut().zip(spans) {
+        label.inconsistent = !spans.is_empty();
+        label.gold_spans = spans
+            .into_iter()
+            .map(|span| {
+                let from = 2 * random.below(32);
+                from..from + span.len()
+            })
+            .collect();
+    }
+    let store = filled(folder.path(), &examples);
+    let report = evaluate(&store, &folds(&store, 4), &settings(&store), &mut |_| {}).unwrap();
+    for name in ["D, final-norm", "D + c, block-1", "log chunk mass, logistic"] {
+        let auroc = &row(&report, name).tokens_raw.auroc;
+        let (lower, upper) = (auroc.lower.value().unwrap(), auroc.upper.value().unwrap());
+        assert!(lower <= 0.53 && upper >= 0.47, "{name}: {auroc:?}");
+        assert!((auroc.estimate.value().unwrap() - 0.5).abs() < 0.1, "{name}: {auroc:?}");
+    }
+}
+
+#[test]
+fn a_source_in_two_folds_and_other_unusable_folds_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = filled(folder.path(), &examples(6, 1.0));
+    let settings = settings(&store);
+    let refused = |folds: &[usize], words: &str| {
+        let message = evaluate(&store, folds, &settings, &mut |_| {}).unwrap_err().to_string();
+        assert!(message.contains(words), "{message}");
+    };
+    refused(&[0, 1, 0, 0, 1, 1], "source-0 straddles folds 0 and 1");
+    refused(&[0, 0, 1, 1], "4 fold numbers for 6");
+    refused(&[3; 6], "1 fold in use");
+}
+
+#[test]
+fn without_a_positive_answer_rows_are_skipped_with_a_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut examples = examples(8, 1.0);
+    for (label, _) in &mut examples {
+        label.gold_spans.clear();
+        label.inconsistent = false;
+    }
+    let store = filled(folder.path(), &examples);
+    let report = evaluate(&store, &folds(&store, 2), &settings(&store), &mut |_| {}).unwrap();
+    assert_eq!(report.rows.len(), 1, "NLL needs no training");
+    assert!(report.skipped.iter().all(|row| row.reason.contains("both classes")));
+    assert_eq!(report.rows[0].tokens_raw.auroc.estimate.reason(), Some("one class"));
+    assert!(report.to_markdown().contains("Not evaluated"));
+}
+
+#[test]
+fn markdown_and_text_show_chance_beside_the_figures_and_hostile_names_harmless() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut examples = examples(24, 2.0);
+    for (label, _) in &mut examples {
+        label.generator = Some("a|b\u{1b}[2J".to_owned());
+    }
+    let store = filled(folder.path(), &examples);
+    let settings =
+        EvaluationSettings { methods: vec![TokenMethod::NegativeLogLikelihood], ..settings(&store) };
+    let report = evaluate(&store, &folds(&store, 3), &settings, &mut |_| {}).unwrap();
+    let (text, markdown) = (report.to_text(), report.to_markdown());
+    for shown in [&text, &markdown] {
+        assert!(
+            shown.contains("chance") && shown.contains("look-back FC, C tuned") && !shown.contains('\u{1b}')
+        );
+    }
+    assert!(markdown.contains("a\\|b␛[2J") && markdown.contains("| ----"));
+}
+
+#[test]
+fn heads_trained_on_a_store_score_as_its_features_promise_and_come_back_from_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let examples = examples(60, 2.0);
+    let store = filled(folder.path(), &examples);
+    let folds = folds(&store, 3);
+    let settings = settings(&store);
+    let mlp = MlpSettings {
+        hidden: vec![16],
+        batch: 256,
+        epochs: 10,
+        learning_rate: 5e-3,
+        ..MlpSettings::default()
+    };
+    let blocks = CortexSettings { layer: StateLayer::Block(1), ..CortexSettings::default() }.blocks();
+    let classifier = TokenClassifier::Mlp(mlp);
+    let train =
+        || train_token_head(&store, &folds, "cortex", &blocks, &classifier, &settings, &mut |_| {}).unwrap();
+    let head = train();
+    assert_eq!(train().hash(), head.hash(), "the same seed gives the same file");
+    assert!((0.0..1.0).contains(&head.card().threshold) && head.card().rho == 0.993);
+    assert_eq!(head.card().making.training["data_hash"], "dd44");
+    let back = TokenHead::from_bytes(&head.to_bytes().unwrap(), &store.header().model).unwrap();
+    let (label, trace) = examples.iter().find(|(label, _)| label.inconsistent).unwrap();
+    let scores: Vec<f64> = back.score(trace).unwrap().into_iter().map(f64::from).collect();
+    let labels = crate::detect::token_labels(&label.answer, &trace.token_ranges, &label.gold_spans);
+    assert!(crate::metrics::auroc(&labels, &scores).value().unwrap() > 0.8);
+
+    let chunk_wise = AnswerFeatures::ChunkWise { blocks: 3 };
+    for (features, c) in [(chunk_wise, Some(1.0)), (AnswerFeatures::FullContext, None)] {
+        let head = train_answer_head(&store, &folds, "lookback", features, c, &settings).unwrap();
+        let back = AnswerHead::from_bytes(&head.to_bytes().unwrap(), &store.header().model).unwrap();
+        let probabilities: Vec<f64> =
+            examples.iter().map(|(_, trace)| back.probability(trace).unwrap()).collect();
+        let consistent: Vec<bool> = examples.iter().map(|(label, _)| !label.inconsistent).collect();
+        assert!(crate::metrics::auroc(&consistent, &probabilities).value().unwrap() > 0.7);
+    }
+}

@@ -1,0 +1,181 @@
+//! What is compared: the features and the classifier of each row.
+
+use serde::Serialize;
+
+use crate::detect::{
+    CortexSettings, FeatureBlock, FeatureRows, LogisticRegression, LogisticSettings, Mlp, MlpSettings,
+    Standardisation, TokenModel, layer_name,
+};
+use crate::reading::StateLayer;
+
+use super::{EvaluationError, FeatureStore, StoreHeader};
+
+/// How token features become a probability.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "classifier", rename_all = "snake_case")]
+pub enum TokenClassifier {
+    /// CORTEX eq. 7.
+    Mlp(MlpSettings),
+    /// On features standardised to the training tokens.
+    Logistic(LogisticSettings),
+}
+
+impl TokenClassifier {
+    /// Trains on the chosen rows; `labels`: one per row of `features`.
+    pub fn train(
+        &self,
+        features: &FeatureRows<'_>,
+        labels: &[bool],
+        rows: &[usize],
+    ) -> Result<TokenModel, EvaluationError> {
+        match self {
+            Self::Mlp(settings) => Ok(TokenModel::Mlp(Mlp::train(features, labels, rows, settings)?)),
+            Self::Logistic(settings) => {
+                let standardisation = Standardisation::fit(features, rows);
+                let width = features.width();
+                let mut dense = vec![0.0; rows.len() * width];
+                for (out, &row) in dense.chunks_exact_mut(width.max(1)).zip(rows) {
+                    features.copy_row(row, out);
+                    standardisation.apply(out);
+                }
+                let row_labels: Vec<bool> = rows.iter().map(|&row| labels[row]).collect();
+                let model = LogisticRegression::fit(&dense, width, &row_labels, settings)?;
+                Ok(TokenModel::Logistic { model, standardisation })
+            }
+        }
+    }
+}
+
+/// One row of the comparison.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "method", rename_all = "snake_case")]
+pub enum TokenMethod {
+    /// What a shortcut would score: which model wrote the answer and where the token stands.
+    Control(TokenClassifier),
+    /// Negative log-likelihood, untrained.
+    NegativeLogLikelihood,
+    /// A trained detector.
+    Trained {
+        /// Name in the table.
+        name: String,
+        /// Its features.
+        blocks: Vec<FeatureBlock>,
+        /// Its classifier.
+        classifier: TokenClassifier,
+    },
+}
+
+impl TokenMethod {
+    /// Name in the table.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Control(_) => "generator + position control",
+            Self::NegativeLogLikelihood => "NLL",
+            Self::Trained { name, .. } => name,
+        }
+    }
+
+    fn trained(name: String, blocks: Vec<FeatureBlock>, classifier: TokenClassifier) -> Self {
+        Self::Trained { name, blocks, classifier }
+    }
+
+    /// D and [D; c] of CORTEX for one layer, with the perceptron of the paper.
+    #[must_use]
+    pub fn cortex(layer: StateLayer, mlp: &MlpSettings) -> [Self; 2] {
+        [("D", false), ("D + c", true)].map(|(features, with_residual)| {
+            let blocks = CortexSettings { layer, with_residual, renormalised: false }.blocks();
+            let scaling = if mlp.standardise { "" } else { ", unscaled" };
+            let name = format!("{features}, {}{scaling}", layer_name(layer));
+            Self::trained(name, blocks, TokenClassifier::Mlp(mlp.clone()))
+        })
+    }
+
+    /// Control, NLL, D and D + c for every stored layer, and what costs little: attention mass and
+    /// look-back ratios with logistic regression, attention mass with likelihoods, and that with D.
+    #[must_use]
+    pub fn standard(header: &StoreHeader, mlp: &MlpSettings) -> Vec<Self> {
+        let mut methods = vec![Self::Control(TokenClassifier::Mlp(mlp.clone())), Self::NegativeLogLikelihood];
+        let layers = stored_layers(header);
+        for &layer in &layers {
+            methods.extend(Self::cortex(layer, mlp));
+        }
+        let weak = || TokenClassifier::Logistic(LogisticSettings { c: 0.01, ..LogisticSettings::default() });
+        // The settings of the small perceptron are those of the experiment in which it did best.
+        let small = || {
+            TokenClassifier::Mlp(MlpSettings {
+                hidden: vec![64, 32],
+                dropout: 0.5,
+                weight_decay: 0.1,
+                ..mlp.clone()
+            })
+        };
+        let (mass, likelihood) = (FeatureBlock::LogChunkMass, FeatureBlock::Likelihood);
+        methods.push(Self::trained("log chunk mass, logistic".to_owned(), vec![mass], weak()));
+        let ratio = vec![FeatureBlock::ContextRatio];
+        methods.push(Self::trained("look-back ratios, logistic".to_owned(), ratio, weak()));
+        let name = "log chunk mass + likelihoods".to_owned();
+        methods.push(Self::trained(name, vec![mass, likelihood], small()));
+        if let Some(&layer) =
+            layers.iter().find(|layer| matches!(layer, StateLayer::Block(_))).or(layers.first())
+        {
+            let blocks = vec![FeatureBlock::Difference { layer }, mass, likelihood];
+            methods.push(Self::trained(format!("fusion with D, {}", layer_name(layer)), blocks, small()));
+        }
+        methods.retain(|method| method.blocks().iter().all(|block| header.blocks.contains(block)));
+        methods
+    }
+
+    /// [`Self::standard`], and for every layer D and D + c on unscaled features and the state alone (SAPLMA).
+    #[must_use]
+    pub fn thorough(header: &StoreHeader, mlp: &MlpSettings) -> Vec<Self> {
+        let mut methods = Self::standard(header, mlp);
+        let unscaled = MlpSettings { standardise: false, ..mlp.clone() };
+        for layer in stored_layers(header) {
+            methods.extend(Self::cortex(layer, &unscaled));
+            let name = format!("state (SAPLMA), {}", layer_name(layer));
+            let blocks = vec![FeatureBlock::State { layer }];
+            methods.push(Self::trained(name, blocks, TokenClassifier::Mlp(mlp.clone())));
+        }
+        methods.retain(|method| method.blocks().iter().all(|block| header.blocks.contains(block)));
+        methods
+    }
+
+    /// The stored blocks it reads.
+    fn blocks(&self) -> &[FeatureBlock] {
+        match self {
+            Self::Trained { blocks, .. } => blocks,
+            Self::NegativeLogLikelihood => &[FeatureBlock::Likelihood],
+            Self::Control(_) => &[],
+        }
+    }
+}
+
+fn stored_layers(header: &StoreHeader) -> Vec<StateLayer> {
+    let mut layers = Vec::new();
+    for block in &header.blocks {
+        if let FeatureBlock::Difference { layer } = *block {
+            layers.push(layer);
+        }
+    }
+    layers
+}
+
+/// Features of the control, [tokens, width] and width: one-hot generator, then position t, ln(1 + t), t / T.
+pub(super) fn control_features(store: &FeatureStore) -> (Vec<f32>, usize) {
+    let generator_of = |number: usize| store.answers()[number].labelled.generator.as_deref();
+    let mut generators: Vec<Option<&str>> = (0..store.answers().len()).map(generator_of).collect();
+    generators.sort_unstable();
+    generators.dedup();
+    let width = generators.len() + 3;
+    let mut values = Vec::with_capacity(store.token_count() * width);
+    for (number, answer) in store.answers().iter().enumerate() {
+        let own = generators.binary_search(&generator_of(number)).unwrap_or(0);
+        let tokens = answer.token_ranges.len();
+        for token in 0..tokens {
+            values.extend((0..generators.len()).map(|other| f32::from(u8::from(other == own))));
+            values.extend([token as f32, (token as f32).ln_1p(), token as f32 / tokens as f32]);
+        }
+    }
+    (values, width)
+}

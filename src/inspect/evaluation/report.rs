@@ -1,0 +1,127 @@
+//! The result of an evaluation.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::metrics::{Interval, Measure, Ranking, SpanOverlap};
+
+use super::EvaluationSettings;
+
+/// All figures of one evaluation.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EvaluationReport {
+    /// Name and hash of the model that read the answers.
+    pub model: String,
+    /// Hash of the data set.
+    pub data_hash: String,
+    /// Folds of the cross-validation, grouped by source.
+    pub folds: usize,
+    /// Answers evaluated.
+    pub answers: usize,
+    /// Sources they belong to: what the intervals resample.
+    pub sources: usize,
+    /// Tokens of all answers.
+    pub tokens: usize,
+    /// Positive tokens.
+    pub positive_tokens: usize,
+    /// Inconsistent answers.
+    pub inconsistent_answers: usize,
+    /// Average precision by chance over tokens: the share of positives. AUROC by chance is 1/2.
+    pub chance_tokens: Measure,
+    /// The same over answers.
+    pub chance_answers: Measure,
+    /// One row per method that could be evaluated.
+    pub rows: Vec<MethodRow>,
+    /// Answer factuality from look-back ratios; positive = consistent.
+    pub lookback: Vec<LookbackRow>,
+    /// What could not be evaluated, and why.
+    pub skipped: Vec<SkippedRow>,
+    /// The settings in force.
+    pub settings: EvaluationSettings,
+}
+
+/// A ranking measure of tokens or answers with 95 % intervals over sources.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RankingEstimate {
+    /// Average precision.
+    pub average_precision: Interval,
+    /// AUROC.
+    pub auroc: Interval,
+}
+
+/// The figures of one token method. `raw` is before, `smoothed` after label-persistence smoothing, with
+/// the same persistence for every method.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MethodRow {
+    /// Name in the table.
+    pub name: String,
+    /// All tokens pooled.
+    pub tokens_raw: RankingEstimate,
+    /// All tokens pooled.
+    pub tokens_smoothed: RankingEstimate,
+    /// Max over raw tokens (for NLL the mean of -ln p); positive = inconsistent.
+    pub answers_raw: RankingEstimate,
+    /// Max over tokens smoothed with the answer's persistence; positive = inconsistent.
+    pub answers_smoothed: RankingEstimate,
+    /// Expected calibration error of raw token scores.
+    pub calibration_error_raw: Measure,
+    /// Expected calibration error of smoothed token scores.
+    pub calibration_error_smoothed: Measure,
+    /// Flagged spans against labelled spans.
+    pub spans: SpanFigures,
+    /// The same method on the answers of each generator, smoothed.
+    pub by_generator: BTreeMap<String, GeneratorFigures>,
+}
+
+/// Character overlap of flagged and labelled spans at thresholds chosen on the training folds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SpanFigures {
+    /// Characters flagged, labelled and both.
+    pub overlap: SpanOverlap,
+    /// Share of flagged characters that are labelled.
+    pub precision: Measure,
+    /// Share of labelled characters that are flagged.
+    pub recall: Measure,
+    /// Harmonic mean.
+    pub f1: Measure,
+    /// Threshold used for each fold, best on the out-of-fold scores of the other folds.
+    pub thresholds: Vec<f64>,
+}
+
+/// Figures of one slice of the answers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GeneratorFigures {
+    /// Answers in the slice.
+    pub answers: usize,
+    /// All its tokens pooled, smoothed.
+    pub tokens: Ranking,
+    /// Its answers; positive as in the row.
+    pub answer_level: Ranking,
+}
+
+/// Answer factuality from look-back ratios with one kind of features and one choice of C.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LookbackRow {
+    /// Name in the table.
+    pub name: String,
+    /// Positive = consistent.
+    pub answers: RankingEstimate,
+    /// Share of consistent answers: average precision by chance.
+    pub chance: Measure,
+    /// Expected calibration error of the probabilities.
+    pub calibration_error: Measure,
+    /// C used for each fold.
+    pub c: Vec<f64>,
+    /// The same on the answers of each generator.
+    pub by_generator: BTreeMap<String, Ranking>,
+}
+
+/// A row that could not be evaluated.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SkippedRow {
+    /// Name in the table.
+    pub name: String,
+    /// Why.
+    pub reason: String,
+}

@@ -1,0 +1,141 @@
+//! The header of a feature store: what it was made from, sealed with a checksum.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::detect::{AnswerFeatures, FeatureBlock, ModelIdentity, layers_of};
+use crate::reading::StateLayer;
+
+use super::EvaluationError;
+
+/// Version of the layout on disk.
+const FORMAT: u32 = 1;
+pub(super) const HEADER: &str = "header.json";
+
+/// What a store was made from; a store with another header is stale.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StoreHeader {
+    /// Version of the layout.
+    pub format: u32,
+    /// The model that read the answers.
+    pub model: ModelIdentity,
+    /// Hash of the data set.
+    pub data_hash: String,
+    /// Token features kept, each in its own file.
+    pub blocks: Vec<FeatureBlock>,
+    /// K: chunk blocks of the answer-level look-back vector.
+    pub chunk_blocks: usize,
+    /// Settings of the reading that change the features (prompt form, context limit, ...), by name.
+    pub settings: BTreeMap<String, String>,
+}
+
+impl StoreHeader {
+    /// D, c and the state for each layer, look-back ratios, log chunk mass and likelihoods; K = 10.
+    #[must_use]
+    pub fn new(model: ModelIdentity, data_hash: impl Into<String>, layers: &[StateLayer]) -> Self {
+        let mut blocks = Vec::new();
+        for &layer in layers {
+            blocks.push(FeatureBlock::Difference { layer });
+            blocks.push(FeatureBlock::Residual { layer, renormalised: false });
+            blocks.push(FeatureBlock::State { layer });
+        }
+        blocks.extend([FeatureBlock::ContextRatio, FeatureBlock::LogChunkMass, FeatureBlock::Likelihood]);
+        Self {
+            format: FORMAT,
+            model,
+            data_hash: data_hash.into(),
+            blocks,
+            chunk_blocks: 10,
+            settings: BTreeMap::new(),
+        }
+    }
+
+    /// The layers evaluated by default: after the final norm (the paper), and the block at three quarters
+    /// of the depth (22 of 30).
+    #[must_use]
+    pub fn default_layers(depth: usize) -> [StateLayer; 2] {
+        [StateLayer::FinalNorm, StateLayer::Block((depth * 3 / 4).max(1))]
+    }
+
+    /// The layers whose hidden states a reading must keep for this store.
+    #[must_use]
+    pub fn layers(&self) -> Vec<StateLayer> {
+        layers_of(&self.blocks)
+    }
+
+    pub(super) fn answer_features(&self) -> [AnswerFeatures; 2] {
+        [AnswerFeatures::ChunkWise { blocks: self.chunk_blocks }, AnswerFeatures::FullContext]
+    }
+
+    /// The first thing in which a stored header differs from the wanted one.
+    pub(super) fn difference(&self, wanted: &Self) -> Option<String> {
+        let part = |what: &str, stored: String, wanted: String| {
+            (stored != wanted).then(|| format!("its {what} is {stored}, wanted is {wanted}"))
+        };
+        let names =
+            |header: &Self| header.blocks.iter().map(|block| block.name()).collect::<Vec<_>>().join(", ");
+        part("format", self.format.to_string(), wanted.format.to_string())
+            .or_else(|| part("model hash", self.model.hash.clone(), wanted.model.hash.clone()))
+            .or_else(|| part("model", self.model.shape.to_string(), wanted.model.shape.to_string()))
+            .or_else(|| part("data hash", self.data_hash.clone(), wanted.data_hash.clone()))
+            .or_else(|| part("list of features", names(self), names(wanted)))
+            .or_else(|| {
+                part("number of chunk blocks", self.chunk_blocks.to_string(), wanted.chunk_blocks.to_string())
+            })
+            .or_else(|| part("settings", format!("{:?}", self.settings), format!("{:?}", wanted.settings)))
+    }
+}
+
+/// The header with its own checksum, as it stands in the file.
+#[derive(Serialize, Deserialize)]
+struct SealedHeader {
+    header: StoreHeader,
+    checksum: String,
+}
+
+fn header_checksum(header: &StoreHeader, path: &Path) -> Result<String, EvaluationError> {
+    let text = serde_json::to_string(header).map_err(|error| EvaluationError::Damaged {
+        path: path.to_owned(),
+        reason: format!("the header cannot be written: {error}"),
+    })?;
+    Ok(leading_digits(&Sha256::digest(text)))
+}
+
+pub(super) fn write_header(folder: &Path, header: &StoreHeader) -> Result<(), EvaluationError> {
+    let path = folder.join(HEADER);
+    let sealed = SealedHeader { header: header.clone(), checksum: header_checksum(header, &path)? };
+    let text = serde_json::to_string_pretty(&sealed).map_err(|error| EvaluationError::Damaged {
+        path: path.clone(),
+        reason: format!("the header cannot be written: {error}"),
+    })?;
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(EvaluationError::file("write", &path))?;
+    file.write_all(text.as_bytes()).map_err(EvaluationError::file("write", &path))?;
+    file.persist(&path).map_err(|error| EvaluationError::file("write", &path)(error.error))?;
+    Ok(())
+}
+
+pub(super) fn read_header(folder: &Path) -> Result<StoreHeader, EvaluationError> {
+    let path = folder.join(HEADER);
+    let text = fs::read_to_string(&path).map_err(EvaluationError::file("read", &path))?;
+    let damaged = |reason: String| EvaluationError::Damaged { path: path.clone(), reason };
+    let sealed: SealedHeader = serde_json::from_str(&text)
+        .map_err(|error| damaged(format!("the header does not parse: {error}")))?;
+    if sealed.checksum != header_checksum(&sealed.header, &path)? {
+        return Err(damaged("the header does not match its checksum".to_owned()));
+    }
+    if sealed.header.format != FORMAT {
+        return Err(damaged(format!("expected format {FORMAT}, found {}", sealed.header.format)));
+    }
+    Ok(sealed.header)
+}
+
+/// First 16 hexadecimal digits of a digest.
+pub(super) fn leading_digits(digest: &[u8]) -> String {
+    let leading = digest.iter().take(8).fold(0_u64, |number, &byte| number << 8 | u64::from(byte));
+    format!("{leading:016x}")
+}

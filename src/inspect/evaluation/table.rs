@@ -1,0 +1,235 @@
+//! An evaluation as text: tables for the terminal and for Markdown.
+
+use std::fmt::Write as _;
+
+use crate::metrics::{Interval, Measure, macro_mean};
+use crate::text::visible_line;
+
+use super::{EvaluationReport, MethodRow};
+
+/// How cells become a table.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Text,
+    Markdown,
+}
+
+/// A table before it is laid out; the first row is its head.
+struct Table {
+    title: String,
+    rows: Vec<Vec<String>>,
+}
+
+impl EvaluationReport {
+    /// Aligned text tables.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        self.lay_out(Form::Text)
+    }
+
+    /// Markdown tables.
+    #[must_use]
+    pub fn to_markdown(&self) -> String {
+        self.lay_out(Form::Markdown)
+    }
+
+    fn lay_out(&self, form: Form) -> String {
+        let mut out = format!(
+            "{} answers of {} sources, {} tokens ({} positive), {} answers inconsistent; {}-fold cross-validation grouped by source.\n\
+             Model {}, data {}. Intervals: 95 %, {} resamples of sources. Smoothing: persistence {} for tokens, {} and the maximum for answers, the same for every row.\n",
+            self.answers,
+            self.sources,
+            self.tokens,
+            self.positive_tokens,
+            self.inconsistent_answers,
+            self.folds,
+            visible_line(&self.model),
+            visible_line(&self.data_hash),
+            self.settings.resamples,
+            self.settings.rho,
+            self.settings.rho_answer,
+        );
+        let tables = [
+            self.ranking_table("Tokens", &self.chance_tokens, |row| {
+                [&row.tokens_raw, &row.tokens_smoothed]
+                    .map(|estimate| [&estimate.average_precision, &estimate.auroc])
+            }),
+            self.ranking_table("Answers (positive = inconsistent)", &self.chance_answers, |row| {
+                [&row.answers_raw, &row.answers_smoothed]
+                    .map(|estimate| [&estimate.average_precision, &estimate.auroc])
+            }),
+            self.span_table(),
+            self.generator_table(),
+            self.lookback_table(),
+        ];
+        for table in tables.iter().filter(|table| table.rows.len() > 1) {
+            table.write(form, &mut out);
+        }
+        if !self.skipped.is_empty() {
+            out.push_str("\nNot evaluated:\n");
+            for row in &self.skipped {
+                let _ = writeln!(out, "- {}: {}", visible_line(&row.name), visible_line(&row.reason));
+            }
+        }
+        out
+    }
+
+    fn ranking_table<'a>(
+        &'a self,
+        title: &str,
+        chance: &Measure,
+        columns: impl Fn(&'a MethodRow) -> [[&'a Interval; 2]; 2],
+    ) -> Table {
+        let head = ["method", "AP raw", "AP smoothed", "AUROC raw", "AUROC smoothed"];
+        let mut rows = vec![head.map(str::to_owned).to_vec()];
+        let by_chance = format!("{chance:.3}");
+        let half = "0.500".to_owned();
+        rows.push(vec!["chance".to_owned(), by_chance.clone(), by_chance, half.clone(), half]);
+        for row in &self.rows {
+            let [raw, smoothed] = columns(row);
+            let cells = [raw[0], smoothed[0], raw[1], smoothed[1]].map(interval);
+            rows.push([vec![row.name.clone()], cells.to_vec()].concat());
+        }
+        Table { title: title.to_owned(), rows }
+    }
+
+    fn span_table(&self) -> Table {
+        let head = ["method", "F1", "precision", "recall", "thresholds", "ECE raw", "ECE smoothed"];
+        let mut rows = vec![head.map(str::to_owned).to_vec()];
+        for row in &self.rows {
+            let lowest = row.spans.thresholds.iter().copied().fold(1.0, f64::min);
+            let highest = row.spans.thresholds.iter().copied().fold(0.0, f64::max);
+            rows.push(vec![
+                row.name.clone(),
+                format!("{:.3}", row.spans.f1),
+                format!("{:.3}", row.spans.precision),
+                format!("{:.3}", row.spans.recall),
+                format!("{lowest:.3} to {highest:.3}"),
+                format!("{:.3}", row.calibration_error_raw),
+                format!("{:.3}", row.calibration_error_smoothed),
+            ]);
+        }
+        let title = "Spans (character overlap, thresholds chosen on the training folds) and calibration of token scores";
+        Table { title: title.to_owned(), rows }
+    }
+
+    fn generator_table(&self) -> Table {
+        let head = ["method", "generator", "answers", "token chance", "token AP", "token AUROC"];
+        let head = [&head[..], &["answer chance", "answer AP", "answer AUROC"]].concat();
+        let mut rows: Vec<Vec<String>> = vec![head.iter().map(|&cell| cell.to_owned()).collect()];
+        for row in &self.rows {
+            for (generator, figures) in &row.by_generator {
+                let (tokens, answers) = (&figures.tokens, &figures.answer_level);
+                let mut cells = vec![row.name.clone(), generator.clone(), figures.answers.to_string()];
+                for measure in [
+                    &tokens.prevalence,
+                    &tokens.average_precision,
+                    &tokens.auroc,
+                    &answers.prevalence,
+                    &answers.average_precision,
+                    &answers.auroc,
+                ] {
+                    cells.push(format!("{measure:.3}"));
+                }
+                rows.push(cells);
+            }
+            let figures = || row.by_generator.values();
+            let means = [
+                macro_mean(figures().map(|figures| &figures.tokens.average_precision)),
+                macro_mean(figures().map(|figures| &figures.tokens.auroc)),
+                macro_mean(figures().map(|figures| &figures.answer_level.average_precision)),
+                macro_mean(figures().map(|figures| &figures.answer_level.auroc)),
+            ];
+            if !row.by_generator.is_empty() {
+                let [token_precision, token_auroc, precision, auroc] =
+                    means.map(|mean| match mean.left_out {
+                        0 => format!("{:.3}", mean.mean),
+                        left_out => format!("{:.3} ({left_out} left out)", mean.mean),
+                    });
+                let empty = String::new;
+                rows.push(vec![
+                    row.name.clone(),
+                    "mean of generators".to_owned(),
+                    self.answers.to_string(),
+                    empty(),
+                    token_precision,
+                    token_auroc,
+                    empty(),
+                    precision,
+                    auroc,
+                ]);
+            }
+        }
+        Table { title: "By generator (smoothed)".to_owned(), rows }
+    }
+
+    fn lookback_table(&self) -> Table {
+        let head = ["method", "AUROC", "AP", "AP by chance", "C by fold", "ECE"];
+        let mut rows = vec![head.map(str::to_owned).to_vec()];
+        for row in &self.lookback {
+            let c: Vec<String> = row.c.iter().map(ToString::to_string).collect();
+            rows.push(vec![
+                row.name.clone(),
+                interval(&row.answers.auroc),
+                interval(&row.answers.average_precision),
+                format!("{:.3}", row.chance),
+                c.join(" "),
+                format!("{:.3}", row.calibration_error),
+            ]);
+        }
+        Table { title: "Answer factuality from look-back ratios (positive = consistent)".to_owned(), rows }
+    }
+}
+
+/// `0.436 [0.401, 0.470]`, or why there is none.
+fn interval(interval: &Interval) -> String {
+    match (interval.lower.value(), interval.upper.value()) {
+        (Some(lower), Some(upper)) => format!("{:.3} [{lower:.3}, {upper:.3}]", interval.estimate),
+        _ => format!("{:.3}", interval.estimate),
+    }
+}
+
+impl Table {
+    fn write(&self, form: Form, out: &mut String) {
+        let rows: Vec<Vec<String>> =
+            self.rows
+                .iter()
+                .map(|row| {
+                    let shown = row.iter().map(|cell| visible_line(cell));
+                    shown
+                        .map(|cell| {
+                            if form == Form::Markdown { cell.replace('|', "\\|") } else { cell.into_owned() }
+                        })
+                        .collect()
+                })
+                .collect();
+        let columns = rows.first().map_or(0, Vec::len);
+        let width = |column: usize| {
+            let cells = rows.iter().filter_map(|row| row.get(column));
+            cells.map(|cell| unicode_width::UnicodeWidthStr::width(cell.as_str())).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        let _ = match form {
+            Form::Text => writeln!(out, "\n{}", self.title),
+            Form::Markdown => writeln!(out, "\n### {}\n", self.title),
+        };
+        for (number, row) in rows.iter().enumerate() {
+            let cells: Vec<String> = row
+                .iter()
+                .zip(&widths)
+                .map(|(cell, width)| {
+                    let missing = width.saturating_sub(unicode_width::UnicodeWidthStr::width(cell.as_str()));
+                    format!("{cell}{}", " ".repeat(missing))
+                })
+                .collect();
+            let _ = match form {
+                Form::Text => writeln!(out, "{}", cells.join("  ").trim_end()),
+                Form::Markdown => writeln!(out, "| {} |", cells.join(" | ")),
+            };
+            if number == 0 && form == Form::Markdown {
+                let rules: Vec<String> = widths.iter().map(|&width| "-".repeat(width.max(3))).collect();
+                let _ = writeln!(out, "| {} |", rules.join(" | "));
+            }
+        }
+    }
+}

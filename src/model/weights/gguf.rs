@@ -1,0 +1,194 @@
+//! Weights in a GGUF file, dequantised to f32.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use candle_core::Device;
+use candle_core::quantized::GgmlDType;
+use candle_core::quantized::ggml_file::qtensor_from_ggml;
+use rayon::prelude::*;
+
+use super::gguf_header::{GgufHeader, GgufTensor};
+use super::{BlockTensor, ModelTensor, WeightSource};
+use crate::model::{DecoderError, ModelConfig, config};
+
+/// An open GGUF file whose header has been read.
+pub(crate) struct GgufWeights {
+    path: PathBuf,
+    file: File,
+    header: GgufHeader,
+    /// Heads of queries and of keys, whose rows the file stores interleaved.
+    heads: usize,
+    kv_heads: usize,
+}
+
+impl GgufWeights {
+    pub(crate) fn open(path: &Path) -> Result<(Self, ModelConfig), DecoderError> {
+        let file = File::open(path).map_err(|source| DecoderError::Read { path: path.to_owned(), source })?;
+        let header = GgufHeader::read(path, &file)?;
+        let mut weights = Self { path: path.to_owned(), file, header, heads: 1, kv_heads: 1 };
+        let embedding = weights.name(ModelTensor::Embedding);
+        let vocab_size = match weights.shape(&embedding) {
+            Some([rows, _]) => *rows,
+            _ => {
+                return Err(DecoderError::MissingTensors { path: path.to_owned(), names: vec![embedding] });
+            }
+        };
+        let divisors = match weights.header.tensors.contains_key(ROPE_DIVISORS) {
+            true => Some(weights.values(ROPE_DIVISORS)?),
+            false => None,
+        };
+        let config = config::from_metadata(&weights.header.metadata, vocab_size, divisors, path)?;
+        weights.heads = config.heads;
+        weights.kv_heads = config.kv_heads;
+        Ok((weights, config))
+    }
+
+    fn wrong(&self, name: &str, reason: String) -> DecoderError {
+        DecoderError::Tensor { path: self.path.clone(), name: name.to_owned(), reason }
+    }
+
+    fn values(&self, name: &str) -> Result<Vec<f32>, DecoderError> {
+        let tensor =
+            self.header.tensors.get(name).ok_or_else(|| self.wrong(name, "is missing".to_owned()))?;
+        let kind = dtype(tensor.kind).ok_or_else(|| {
+            let known = "F32, F16, BF16, Q4_0 to Q8_0 or Q2_K to Q6_K";
+            self.wrong(
+                name,
+                format!("storage type {} of GGML is not supported, expected {known}", tensor.kind),
+            )
+        })?;
+        let bytes = self.bytes(name, tensor, kind)?;
+        // Blocks never cross a row, so groups of rows can be dequantised side by side.
+        let row = *tensor.shape.last().unwrap_or(&1);
+        let row_bytes = row / kind.block_size() * kind.type_size();
+        let rows = (1 << 20) / row.max(1) + 1;
+        let parts: Vec<Vec<f32>> = bytes
+            .par_chunks(rows * row_bytes.max(1))
+            .map(|part| {
+                let elements = part.len() / kind.type_size() * kind.block_size();
+                let quantised = qtensor_from_ggml(kind, part, vec![elements], &Device::Cpu)?;
+                quantised.dequantize(&Device::Cpu)?.to_vec1::<f32>()
+            })
+            .collect::<Result<_, candle_core::Error>>()
+            .map_err(|e| self.wrong(name, e.to_string()))?;
+        Ok(if parts.len() == 1 { parts.into_iter().next().unwrap_or_default() } else { parts.concat() })
+    }
+
+    /// The stored bytes, after their place has been compared with the length of the file.
+    fn bytes(&self, name: &str, tensor: &GgufTensor, kind: GgmlDType) -> Result<Vec<u8>, DecoderError> {
+        let row = *tensor.shape.last().unwrap_or(&1);
+        if !row.is_multiple_of(kind.block_size()) {
+            let block = kind.block_size();
+            return Err(self.wrong(name, format!("expected rows of whole blocks of {block}, found {row}")));
+        }
+        let elements = tensor.shape.iter().try_fold(1usize, |n, side| n.checked_mul(*side));
+        let length = elements.and_then(|n| (n / kind.block_size()).checked_mul(kind.type_size()));
+        let start = self.header.data_offset.checked_add(tensor.offset);
+        let end = start.zip(length).and_then(|(start, length)| start.checked_add(length as u64));
+        let (Some(start), Some(length), Some(_)) =
+            (start, length, end.filter(|end| *end <= self.header.file_length))
+        else {
+            let (offset, total) = (tensor.offset, self.header.file_length);
+            let shape = &tensor.shape;
+            return Err(self
+                .wrong(name, format!("{shape:?} at offset {offset} ends beyond the file of {total} bytes")));
+        };
+        let mut bytes = vec![0; length];
+        let mut file = &self.file;
+        file.seek(SeekFrom::Start(start))
+            .and_then(|_| file.read_exact(&mut bytes))
+            .map_err(|source| DecoderError::Read { path: self.path.clone(), source })?;
+        Ok(bytes)
+    }
+}
+
+/// Llama 3 scaling: one divisor per rotary frequency.
+const ROPE_DIVISORS: &str = "rope_freqs.weight";
+
+/// Storage types candle dequantises, by GGML's numbers.
+fn dtype(kind: u32) -> Option<GgmlDType> {
+    Some(match kind {
+        0 => GgmlDType::F32,
+        1 => GgmlDType::F16,
+        2 => GgmlDType::Q4_0,
+        3 => GgmlDType::Q4_1,
+        6 => GgmlDType::Q5_0,
+        7 => GgmlDType::Q5_1,
+        8 => GgmlDType::Q8_0,
+        10 => GgmlDType::Q2K,
+        11 => GgmlDType::Q3K,
+        12 => GgmlDType::Q4K,
+        13 => GgmlDType::Q5K,
+        14 => GgmlDType::Q6K,
+        30 => GgmlDType::BF16,
+        _ => return None,
+    })
+}
+
+/// Undoes the interleaving of rotary pairs: in each head the file stores rows 0, D/2, 1, D/2 + 1, ...
+fn undo_interleaving(values: &[f32], heads: usize, width: usize, out: &mut Vec<f32>) {
+    let rows = values.len() / width.max(1);
+    let head_dim = rows / heads.max(1);
+    for head in 0..heads {
+        for half in 0..2 {
+            for pair in 0..head_dim / 2 {
+                let row = head * head_dim + 2 * pair + half;
+                out.extend_from_slice(&values[row * width..][..width]);
+            }
+        }
+    }
+}
+
+impl WeightSource for GgufWeights {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn name(&self, tensor: ModelTensor) -> String {
+        match tensor {
+            ModelTensor::Embedding => "token_embd.weight".to_owned(),
+            ModelTensor::FinalNorm => "output_norm.weight".to_owned(),
+            ModelTensor::Output => "output.weight".to_owned(),
+            ModelTensor::Block(layer, tensor) => {
+                let part = match tensor {
+                    BlockTensor::AttentionNorm => "attn_norm",
+                    BlockTensor::Query => "attn_q",
+                    BlockTensor::Key => "attn_k",
+                    BlockTensor::Value => "attn_v",
+                    BlockTensor::AttentionOutput => "attn_output",
+                    BlockTensor::FeedForwardNorm => "ffn_norm",
+                    BlockTensor::Gate => "ffn_gate",
+                    BlockTensor::Up => "ffn_up",
+                    BlockTensor::Down => "ffn_down",
+                };
+                format!("blk.{layer}.{part}.weight")
+            }
+        }
+    }
+
+    fn stored(&self) -> Vec<&str> {
+        self.header.tensors.keys().map(String::as_str).filter(|n| *n != ROPE_DIVISORS).collect()
+    }
+
+    fn shape(&self, name: &str) -> Option<&[usize]> {
+        self.header.tensors.get(name).map(|t| t.shape.as_slice())
+    }
+
+    fn read(&mut self, tensor: ModelTensor, values: &mut Vec<f32>) -> Result<(), DecoderError> {
+        let name = self.name(tensor);
+        let stored = self.values(&name)?;
+        let width = self.shape(&name).and_then(<[usize]>::last).copied().unwrap_or(1);
+        match tensor {
+            ModelTensor::Block(_, BlockTensor::Query) => {
+                undo_interleaving(&stored, self.heads, width, values);
+            }
+            ModelTensor::Block(_, BlockTensor::Key) => {
+                undo_interleaving(&stored, self.kv_heads, width, values);
+            }
+            _ => values.extend_from_slice(&stored),
+        }
+        Ok(())
+    }
+}

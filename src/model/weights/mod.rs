@@ -1,0 +1,225 @@
+//! Weights of a decoder as f32, out of a GGUF file or a directory of safetensors.
+//!
+//! A file is checked whole before anything large is read: every tensor the configuration asks for is there,
+//! has the expected shape and lies inside the file, and no tensor is left over that would change the result.
+
+mod gguf;
+mod gguf_header;
+mod safetensors;
+
+use std::path::Path;
+
+use super::product::Matrix;
+use super::{DecoderError, ModelConfig};
+
+pub(crate) use gguf::GgufWeights;
+pub(crate) use safetensors::SafetensorsWeights;
+
+/// A tensor of the decoder; blocks count from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ModelTensor {
+    Embedding,
+    FinalNorm,
+    /// Absent where the embedding serves as output head.
+    Output,
+    Block(usize, BlockTensor),
+}
+
+/// A tensor of one block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BlockTensor {
+    AttentionNorm,
+    Query,
+    Key,
+    Value,
+    AttentionOutput,
+    FeedForwardNorm,
+    Gate,
+    Up,
+    Down,
+}
+
+impl BlockTensor {
+    const ALL: [Self; 9] = [
+        Self::AttentionNorm,
+        Self::Query,
+        Self::Key,
+        Self::Value,
+        Self::AttentionOutput,
+        Self::FeedForwardNorm,
+        Self::Gate,
+        Self::Up,
+        Self::Down,
+    ];
+}
+
+impl ModelTensor {
+    /// Rows and columns (a vector: its length) in Hugging Face's order.
+    fn shape(self, config: &ModelConfig) -> Vec<usize> {
+        let hidden = config.hidden_size;
+        let queries = config.heads * config.head_dim;
+        let keys = config.kv_heads * config.head_dim;
+        match self {
+            Self::Embedding | Self::Output => vec![config.vocab_size, hidden],
+            Self::FinalNorm => vec![hidden],
+            Self::Block(_, tensor) => match tensor {
+                BlockTensor::AttentionNorm | BlockTensor::FeedForwardNorm => vec![hidden],
+                BlockTensor::Query => vec![queries, hidden],
+                BlockTensor::Key | BlockTensor::Value => vec![keys, hidden],
+                BlockTensor::AttentionOutput => vec![hidden, queries],
+                BlockTensor::Gate | BlockTensor::Up => vec![config.intermediate_size, hidden],
+                BlockTensor::Down => vec![hidden, config.intermediate_size],
+            },
+        }
+    }
+}
+
+/// Where weights come from.
+pub(crate) trait WeightSource {
+    /// The file or directory, for errors.
+    fn path(&self) -> &Path;
+    /// What this source calls a tensor.
+    fn name(&self, tensor: ModelTensor) -> String;
+    /// Names of all tensors stored, without those known to carry nothing a decoder needs.
+    fn stored(&self) -> Vec<&str>;
+    /// The stored shape, rows first; `None` where the tensor is not stored.
+    fn shape(&self, name: &str) -> Option<&[usize]>;
+    /// Appends the values of a stored tensor to `values`, in Hugging Face's order of rows.
+    fn read(&mut self, tensor: ModelTensor, values: &mut Vec<f32>) -> Result<(), DecoderError>;
+}
+
+/// All weights, projections of the same input packed into one matrix.
+pub(crate) struct Weights {
+    /// [V, d]
+    pub embedding: Matrix,
+    /// [V, d]; `None` where the embedding is the head.
+    pub output: Option<Matrix>,
+    /// [d]
+    pub final_norm: Vec<f32>,
+    pub blocks: Vec<BlockWeights>,
+}
+
+/// The weights of one block, projections as [out, in].
+pub(crate) struct BlockWeights {
+    pub attention_norm: Vec<f32>,
+    /// Query rows, then key rows, then value rows.
+    pub query_key_value: Matrix,
+    pub attention_output: Matrix,
+    pub feed_forward_norm: Vec<f32>,
+    /// Gate rows, then up rows.
+    pub gate_up: Matrix,
+    pub down: Matrix,
+}
+
+impl Weights {
+    pub(crate) fn load(source: &mut dyn WeightSource, config: &ModelConfig) -> Result<Self, DecoderError> {
+        let tied = check_inventory(source, config)?;
+        let (vocab, hidden) = (config.vocab_size, config.hidden_size);
+        let embedding = Matrix::new(values(source, &[ModelTensor::Embedding])?, vocab, hidden);
+        let output = match tied {
+            true => None,
+            false => Some(Matrix::new(values(source, &[ModelTensor::Output])?, vocab, hidden)),
+        };
+        let final_norm = values(source, &[ModelTensor::FinalNorm])?;
+        let blocks = (0..config.layers).map(|i| block(source, config, i)).collect::<Result<_, _>>()?;
+        Ok(Self { embedding, output, final_norm, blocks })
+    }
+}
+
+fn block(
+    source: &mut dyn WeightSource,
+    config: &ModelConfig,
+    index: usize,
+) -> Result<BlockWeights, DecoderError> {
+    let mut read = |tensors: &[BlockTensor]| {
+        let tensors: Vec<_> = tensors.iter().map(|t| ModelTensor::Block(index, *t)).collect();
+        values(source, &tensors)
+    };
+    let hidden = config.hidden_size;
+    let queries = config.heads * config.head_dim;
+    let packed = queries + 2 * config.kv_heads * config.head_dim;
+    Ok(BlockWeights {
+        attention_norm: read(&[BlockTensor::AttentionNorm])?,
+        query_key_value: Matrix::new(
+            read(&[BlockTensor::Query, BlockTensor::Key, BlockTensor::Value])?,
+            packed,
+            hidden,
+        ),
+        attention_output: Matrix::new(read(&[BlockTensor::AttentionOutput])?, hidden, queries),
+        feed_forward_norm: read(&[BlockTensor::FeedForwardNorm])?,
+        gate_up: Matrix::new(
+            read(&[BlockTensor::Gate, BlockTensor::Up])?,
+            2 * config.intermediate_size,
+            hidden,
+        ),
+        down: Matrix::new(read(&[BlockTensor::Down])?, hidden, config.intermediate_size),
+    })
+}
+
+/// The values of several tensors one after another; all must be finite.
+fn values(source: &mut dyn WeightSource, tensors: &[ModelTensor]) -> Result<Vec<f32>, DecoderError> {
+    let size = |t: &ModelTensor| source.shape(&source.name(*t)).map_or(0, |s| s.iter().product::<usize>());
+    let mut values = Vec::with_capacity(tensors.iter().map(size).sum());
+    for &tensor in tensors {
+        let start = values.len();
+        source.read(tensor, &mut values)?;
+        if !super::lanes::all_finite(&values[start..]) {
+            return Err(DecoderError::Tensor {
+                path: source.path().to_owned(),
+                name: source.name(tensor),
+                reason: "holds a value that is not finite; fetch the model again".to_owned(),
+            });
+        }
+    }
+    Ok(values)
+}
+
+/// Checks presence and shape of every tensor and that none is left over; says whether the output is tied.
+fn check_inventory(source: &dyn WeightSource, config: &ModelConfig) -> Result<bool, DecoderError> {
+    let stored = source.stored();
+    // Before names are made up for each of a million layers that a lying header claims.
+    if config.layers > stored.len() {
+        return Err(DecoderError::Field {
+            path: source.path().to_owned(),
+            field: "layers".to_owned(),
+            expected: format!("no more layers than the {} tensors stored", stored.len()),
+            found: config.layers.to_string(),
+        });
+    }
+    let tied = source.shape(&source.name(ModelTensor::Output)).is_none();
+    let mut tensors = vec![ModelTensor::Embedding, ModelTensor::FinalNorm];
+    tensors.extend((!tied).then_some(ModelTensor::Output));
+    for layer in 0..config.layers {
+        tensors.extend(BlockTensor::ALL.map(|t| ModelTensor::Block(layer, t)));
+    }
+    let names: Vec<String> = tensors.iter().map(|t| source.name(*t)).collect();
+    let missing: Vec<String> = names.iter().filter(|n| source.shape(n).is_none()).cloned().collect();
+    if !missing.is_empty() {
+        return Err(DecoderError::MissingTensors { path: source.path().to_owned(), names: missing });
+    }
+    for (tensor, name) in tensors.iter().zip(&names) {
+        let expected = tensor.shape(config);
+        let found = source.shape(name).unwrap_or_default();
+        if found != expected {
+            return Err(DecoderError::Shape {
+                path: source.path().to_owned(),
+                name: name.clone(),
+                expected,
+                found: found.to_owned(),
+            });
+        }
+    }
+    let placed: std::collections::HashSet<&str> = names.iter().map(String::as_str).collect();
+    let mut left: Vec<String> =
+        stored.iter().filter(|n| !placed.contains(**n)).map(|n| (*n).to_owned()).collect();
+    if !left.is_empty() {
+        left.sort();
+        let architecture = config.architecture.name();
+        return Err(DecoderError::UnplacedTensors {
+            path: source.path().to_owned(),
+            architecture,
+            names: left,
+        });
+    }
+    Ok(tied)
+}
