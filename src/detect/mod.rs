@@ -1,1 +1,51 @@
-//! (room under construction)
+//! Detectors: CORTEX, look-back ratios, their heads, smoothing, spans.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `detector` | the [`Detector`] trait; negative log-likelihood as the plainest one |
+//! | `features` | named blocks of token features, rows assembled from them |
+//! | `cortex` | D, Dbar and c of CORTEX |
+//! | `lookback` | look-back ratios of DRAG and their reductions |
+//! | `standardisation`, `mlp`, `mlp_training` | the perceptron of CORTEX eq. 7 |
+//! | `logistic_regression`, `minimiser` | scikit-learn's logistic regression, L-BFGS |
+//! | `card`, `head`, `answer_head` | trained heads as files that name their model |
+//! | `smoothing` | label-persistence smoothing |
+//! | `spans`, `labels` | tokens to text and text to tokens |
+
+mod answer_head;
+mod card;
+mod cortex;
+mod detector;
+mod error;
+mod features;
+mod head;
+mod labels;
+mod logistic_regression;
+mod lookback;
+mod minimiser;
+mod mlp;
+mod mlp_training;
+mod smoothing;
+mod spans;
+mod standardisation;
+#[cfg(test)]
+pub(crate) mod synthetic;
+
+pub use answer_head::{AnswerFeatures, AnswerHead, AnswerHeadCard, answer_vector};
+pub use card::{Making, ModelIdentity};
+pub use cortex::{CortexSettings, difference, layer_name, residual};
+pub use detector::{Detector, NegativeLogLikelihood};
+pub use error::DetectError;
+pub use features::{BlockValues, FeatureBlock, FeatureRows, ModelShape};
+pub use head::{TokenHead, TokenHeadCard, TokenModel};
+pub use labels::token_labels;
+pub use logistic_regression::{LogisticRegression, LogisticSettings};
+pub use lookback::{
+    LookbackSummary, chunk_blocks, chunk_mass_by_token, chunk_ratios, context_ratios, log_chunk_mass,
+    lookback_summary, mean_chunk_ratios, mean_context_ratios, scale_by_own_range,
+};
+pub use mlp::Mlp;
+pub use mlp_training::MlpSettings;
+pub use smoothing::{CLIP, Chain, answer_score, smooth};
+pub use spans::{DisplayUnit, TokenSpan, display_units, flagged_spans, spans_of_units, unit_scores};
+pub use standardisation::Standardisation;

@@ -1,11 +1,15 @@
 //! Evidence and decisions: the record on disk, and the pure function that turns it into findings.
 
+mod decide;
 mod findings;
 mod record;
+mod store;
 mod thresholds;
 
+pub use decide::{chosen_detector, decide};
 pub use findings::{Findings, FlaggedSpan};
 pub use record::{
     ChunkEvidence, DetectorScores, Evidence, LabelledSpan, Lookback, Provenance, Reading, SCHEMA, Status,
 };
+pub use store::{EvidenceError, is_evidence, parse_line, read_run, write_line};
 pub use thresholds::Thresholds;

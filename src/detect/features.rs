@@ -1,0 +1,256 @@
+//! Token features: named blocks computed from a trace, and rows assembled from blocks.
+
+use half::f16;
+use half::slice::HalfFloatSliceExt;
+use serde::{Deserialize, Serialize};
+
+use crate::reading::{StateLayer, Trace};
+
+use super::{DetectError, cortex, lookback};
+
+/// One block of token features; a detector reads one or several, side by side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum FeatureBlock {
+    /// D, eq. 4 of CORTEX: [T, d].
+    Difference {
+        /// Layer of the states.
+        layer: StateLayer,
+    },
+    /// c, eq. 6 of CORTEX: [T, d].
+    Residual {
+        /// Layer of the states.
+        layer: StateLayer,
+        /// Whether the attention of eq. 5 is renormalised over the earlier answer tokens.
+        renormalised: bool,
+    },
+    /// The hidden state with references (SAPLMA): [T, d].
+    State {
+        /// Layer of the states.
+        layer: StateLayer,
+    },
+    /// Full-context look-back ratio of every head: [T, L * H].
+    ContextRatio,
+    /// Natural logarithm of the attention mass on all chunks, every head: [T, L * H].
+    LogChunkMass,
+    /// Negative log-likelihood with references, without, with minus without, and entropy: [T, 4].
+    Likelihood,
+}
+
+/// What fixes the width of every block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelShape {
+    /// Blocks of the decoder.
+    pub layers: usize,
+    /// Attention heads of a block.
+    pub heads: usize,
+    /// Width of the hidden state.
+    pub hidden_size: usize,
+}
+
+impl ModelShape {
+    /// The shape of the model that made a trace.
+    #[must_use]
+    pub const fn of(trace: &Trace) -> Self {
+        Self { layers: trace.layers, heads: trace.heads, hidden_size: trace.hidden_size }
+    }
+}
+
+impl std::fmt::Display for ModelShape {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} layers, {} heads, hidden size {}", self.layers, self.heads, self.hidden_size)
+    }
+}
+
+impl FeatureBlock {
+    /// Values per token.
+    #[must_use]
+    pub const fn width(self, shape: ModelShape) -> usize {
+        match self {
+            Self::Difference { .. } | Self::Residual { .. } | Self::State { .. } => shape.hidden_size,
+            Self::ContextRatio | Self::LogChunkMass => shape.layers * shape.heads,
+            Self::Likelihood => 4,
+        }
+    }
+
+    /// The layer whose hidden states it needs, if any.
+    #[must_use]
+    pub const fn layer(self) -> Option<StateLayer> {
+        match self {
+            Self::Difference { layer } | Self::Residual { layer, .. } | Self::State { layer } => Some(layer),
+            Self::ContextRatio | Self::LogChunkMass | Self::Likelihood => None,
+        }
+    }
+
+    /// Name in file names and tables, for example `difference-block-22`.
+    #[must_use]
+    pub fn name(self) -> String {
+        match self {
+            Self::Difference { layer } => format!("difference-{}", cortex::layer_name(layer)),
+            Self::Residual { layer, renormalised: false } => {
+                format!("residual-{}", cortex::layer_name(layer))
+            }
+            Self::Residual { layer, renormalised: true } => {
+                format!("residual-renormalised-{}", cortex::layer_name(layer))
+            }
+            Self::State { layer } => format!("state-{}", cortex::layer_name(layer)),
+            Self::ContextRatio => "context-ratio".to_owned(),
+            Self::LogChunkMass => "log-chunk-mass".to_owned(),
+            Self::Likelihood => "likelihood".to_owned(),
+        }
+    }
+
+    /// Computes the block, [T, width], every value finite.
+    pub fn compute(self, trace: &Trace) -> Result<Vec<f32>, DetectError> {
+        let values = match self {
+            Self::Difference { layer } => cortex::difference(trace, layer)?,
+            Self::Residual { layer, renormalised } => cortex::residual(trace, layer, renormalised)?,
+            Self::State { layer } => cortex::layer_states(trace, layer)?.with_references.clone(),
+            Self::ContextRatio => lookback::context_ratios(trace)?,
+            Self::LogChunkMass => lookback::log_chunk_mass(trace)?,
+            Self::Likelihood => likelihood(trace)?,
+        };
+        match values.iter().position(|value| !value.is_finite()) {
+            Some(at) => {
+                let token = at / self.width(ModelShape::of(trace)).max(1);
+                Err(DetectError::NotFinite { what: self.name(), token })
+            }
+            None => Ok(values),
+        }
+    }
+}
+
+fn likelihood(trace: &Trace) -> Result<Vec<f32>, DetectError> {
+    let expected = trace.token_ids.len();
+    for (field, values) in [
+        ("log_prob_with", &trace.log_prob_with),
+        ("log_prob_without", &trace.log_prob_without),
+        ("entropy_with", &trace.entropy_with),
+    ] {
+        if values.len() != expected {
+            return Err(DetectError::TraceShape { field, expected, found: values.len() });
+        }
+    }
+    let pairs = trace.log_prob_with.iter().zip(&trace.log_prob_without).zip(&trace.entropy_with);
+    Ok(pairs.flat_map(|((&with, &without), &entropy)| [-with, -without, without - with, entropy]).collect())
+}
+
+/// Values of one block, row-major, as they lie in memory.
+#[derive(Debug, Clone, Copy)]
+pub enum BlockValues<'a> {
+    /// Full precision.
+    F32(&'a [f32]),
+    /// Half precision, as a feature cache keeps them.
+    F16(&'a [f16]),
+}
+
+impl BlockValues<'_> {
+    const fn len(self) -> usize {
+        match self {
+            Self::F32(values) => values.len(),
+            Self::F16(values) => values.len(),
+        }
+    }
+}
+
+/// Token features without a copy: blocks side by side, one row a token.
+#[derive(Debug, Clone)]
+pub struct FeatureRows<'a> {
+    blocks: Vec<(BlockValues<'a>, usize)>,
+    rows: usize,
+    width: usize,
+}
+
+impl<'a> FeatureRows<'a> {
+    /// Puts blocks side by side; each comes with its width, and all must have the same number of rows.
+    pub fn new(blocks: Vec<(BlockValues<'a>, usize)>) -> Result<Self, DetectError> {
+        let width = blocks.iter().map(|block| block.1).sum();
+        let rows = blocks.first().map_or(0, |(values, width)| values.len() / (*width).max(1));
+        for (values, width) in &blocks {
+            if values.len() != rows * width {
+                return Err(DetectError::Mismatch {
+                    what: "values of a feature block",
+                    expected: rows * width,
+                    found: values.len(),
+                });
+            }
+        }
+        Ok(Self { blocks, rows, width })
+    }
+
+    /// Number of tokens.
+    #[must_use]
+    pub const fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Values per token.
+    #[must_use]
+    pub const fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Writes row `row` into `out`, which has [`Self::width`] values. `row` is below [`Self::rows`].
+    pub fn copy_row(&self, row: usize, mut out: &mut [f32]) {
+        for (values, width) in &self.blocks {
+            let (part, rest) = out.split_at_mut(*width);
+            let from = row * width..(row + 1) * width;
+            match values {
+                BlockValues::F32(values) => part.copy_from_slice(&values[from]),
+                BlockValues::F16(values) => values[from].convert_to_f32_slice(part),
+            }
+            out = rest;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::detect::synthetic::{Planted, trace};
+
+    #[test]
+    fn every_block_has_the_width_it_states() {
+        let planted = Planted { tokens: 5, ..Planted::default() };
+        let trace = trace(&planted);
+        let shape = ModelShape::of(&trace);
+        let layer = StateLayer::FinalNorm;
+        for block in [
+            FeatureBlock::Difference { layer },
+            FeatureBlock::Residual { layer, renormalised: true },
+            FeatureBlock::State { layer },
+            FeatureBlock::ContextRatio,
+            FeatureBlock::LogChunkMass,
+            FeatureBlock::Likelihood,
+        ] {
+            assert_eq!(block.compute(&trace).unwrap().len(), 5 * block.width(shape), "{}", block.name());
+        }
+    }
+
+    #[test]
+    fn rows_put_blocks_side_by_side_whatever_their_precision() {
+        let halves: Vec<f16> = [1.5, 2.5].map(f16::from_f32).to_vec();
+        let rows = FeatureRows::new(vec![
+            (BlockValues::F32(&[1.0, 2.0, 3.0, 4.0]), 2),
+            (BlockValues::F16(&halves), 1),
+        ])
+        .unwrap();
+        let mut row = [0.0; 3];
+        rows.copy_row(1, &mut row);
+        assert_eq!((rows.rows(), row), (2, [3.0, 4.0, 2.5]));
+    }
+
+    #[test]
+    fn blocks_of_different_length_are_refused() {
+        let blocks = vec![(BlockValues::F32(&[1.0, 2.0]), 1), (BlockValues::F32(&[1.0]), 1)];
+        assert!(matches!(FeatureRows::new(blocks), Err(DetectError::Mismatch { .. })));
+    }
+
+    #[test]
+    fn a_feature_that_is_not_a_number_names_its_token() {
+        let mut trace = trace(&Planted { tokens: 4, ..Planted::default() });
+        trace.entropy_with[2] = f32::INFINITY;
+        let error = FeatureBlock::Likelihood.compute(&trace).unwrap_err();
+        assert!(matches!(error, DetectError::NotFinite { token: 2, .. }), "{error}");
+    }
+}

@@ -1,0 +1,72 @@
+//! Features scaled to mean 0 and standard deviation 1 of the training rows.
+
+use super::FeatureRows;
+
+/// Mean and inverse standard deviation of every feature.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Standardisation {
+    /// [d]
+    pub mean: Vec<f32>,
+    /// 1 / standard deviation, 1 for a constant feature, [d].
+    pub inverse_deviation: Vec<f32>,
+}
+
+impl Standardisation {
+    /// Fits to the chosen rows, with sums in f64 around the first row (population deviation, as
+    /// scikit-learn's `StandardScaler`).
+    #[must_use]
+    pub fn fit(features: &FeatureRows<'_>, rows: &[usize]) -> Self {
+        let width = features.width();
+        let mut origin = vec![0.0; width];
+        let mut row_values = vec![0.0_f32; width];
+        if let Some(&row) = rows.first() {
+            features.copy_row(row, &mut origin);
+        }
+        let mut sums = vec![0.0_f64; width];
+        let mut squares = vec![0.0_f64; width];
+        for &row in rows {
+            features.copy_row(row, &mut row_values);
+            for j in 0..width {
+                let value = f64::from(row_values[j] - origin[j]);
+                sums[j] += value;
+                squares[j] += value * value;
+            }
+        }
+        let count = rows.len().max(1) as f64;
+        let mut mean = Vec::with_capacity(width);
+        let mut inverse_deviation = Vec::with_capacity(width);
+        for j in 0..width {
+            let shift = sums[j] / count;
+            let deviation = (squares[j] / count - shift * shift).max(0.0).sqrt();
+            mean.push((f64::from(origin[j]) + shift) as f32);
+            // A deviation that rounding alone explains is a constant feature.
+            let constant = deviation <= 1e-7 * (1.0 + f64::from(origin[j]).abs());
+            inverse_deviation.push(if constant { 1.0 } else { (1.0 / deviation) as f32 });
+        }
+        Self { mean, inverse_deviation }
+    }
+
+    /// Scales one row in place.
+    pub fn apply(&self, row: &mut [f32]) {
+        for ((value, mean), inverse) in row.iter_mut().zip(&self.mean).zip(&self.inverse_deviation) {
+            *value = (*value - mean) * inverse;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::detect::BlockValues;
+
+    #[test]
+    fn training_rows_get_mean_zero_and_deviation_one_and_constants_stay_harmless() {
+        let values = [100.0, 7.0, 102.0, 7.0, 104.0, 7.0, 999.0, 9.0];
+        let features = FeatureRows::new(vec![(BlockValues::F32(&values), 2)]).unwrap();
+        let fitted = Standardisation::fit(&features, &[0, 1, 2]);
+        let mut row = [104.0, 7.0];
+        fitted.apply(&mut row);
+        assert!((row[0] - 1.5_f32.sqrt()).abs() < 1e-5, "{row:?}");
+        assert_eq!(row[1], 0.0);
+    }
+}
