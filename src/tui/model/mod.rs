@@ -11,7 +11,7 @@ mod token_units;
 use std::fmt;
 use std::sync::Arc;
 
-pub use attention::{AttentionCursor, Subject};
+pub use attention::{AttentionCursor, Subject, mass};
 pub use filter::Filter;
 pub use pane::{Overlay, Pane, Strip};
 pub use rows::{Row, Rows, Tally};
@@ -21,7 +21,7 @@ pub use token_units::TokenUnits;
 
 use super::hit::Limits;
 use crate::certify::Alpha;
-use crate::evidence::{DetectorScores, Evidence, Findings, Reading, Thresholds};
+use crate::evidence::{DetectorScores, Evidence, Findings, Reading, Thresholds, chosen_detector};
 
 /// Says what is guaranteed at a level, in plain sentences.
 pub type Guarantee = Arc<dyn Fn(Alpha) -> Vec<String> + Send + Sync>;
@@ -127,11 +127,9 @@ impl Model {
         self.evidence()?.reading.as_ref()
     }
 
-    /// The scores on display: the chosen detector's, else the first.
+    /// The scores on display: the chosen detector's.
     pub fn detector(&self) -> Option<&DetectorScores> {
-        let detectors = &self.reading()?.detectors;
-        let chosen = self.thresholds.detector.as_deref();
-        detectors.iter().find(|scores| Some(scores.name.as_str()) == chosen).or_else(|| detectors.first())
+        chosen_detector(self.reading()?, &self.thresholds)
     }
 
     /// Number of chunks of the selected row.

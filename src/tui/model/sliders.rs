@@ -60,6 +60,15 @@ impl SliderName {
         }
     }
 
+    /// The same in one word.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Alpha => "chunks",
+            Self::Token | Self::Rho => "spans",
+            Self::Factuality => "answers",
+        }
+    }
+
     /// What changes with it: an example's answer or its chunks.
     pub fn changes(self, examples: usize) -> &'static str {
         match (self, examples) {

@@ -50,8 +50,10 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer, area: Rect) -> Hi
             if let Some(question) = question {
                 question::draw(&mut canvas, question, model);
             }
+            // Where the attention is not on the screen, the answer carries its token map.
+            let with_map = panes.iter().all(|(pane, _)| *pane != Pane::Attention);
             for (pane, area) in panes {
-                draw_pane(&mut canvas, area, model, pane);
+                draw_pane(&mut canvas, area, model, pane, with_map);
             }
             footer::draw(&mut canvas, footer, model);
             match &model.overlay {
@@ -68,12 +70,12 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer, area: Rect) -> Hi
     hits
 }
 
-fn draw_pane(canvas: &mut Canvas<'_>, area: Rect, model: &Model, pane: Pane) {
+fn draw_pane(canvas: &mut Canvas<'_>, area: Rect, model: &Model, pane: Pane, with_map: bool) {
     canvas.hits.add(area, Target::Pane(pane));
     match pane {
         Pane::Examples => examples::draw(canvas, area, model),
         Pane::Chunks => chunks::draw(canvas, area, model),
-        Pane::Answer => answer::draw(canvas, area, model),
+        Pane::Answer => answer::draw(canvas, area, model, with_map),
         Pane::Attention => attention::draw(canvas, area, model),
         Pane::Sliders => sliders::draw(canvas, area, model),
     }

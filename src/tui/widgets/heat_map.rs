@@ -21,11 +21,6 @@ pub struct HeatMap<'a> {
 }
 
 impl HeatMap<'_> {
-    /// Lines that the whole map needs at full height.
-    pub fn lines(&self, coloured: bool) -> u16 {
-        (if coloured { self.rows.div_ceil(2) } else { self.rows }) as u16
-    }
-
     /// Draws the map into `area` and tells where each grid cell is: (row, column, its area).
     ///
     /// Two grid rows share a line of half blocks; without colour each row has its own line, and the

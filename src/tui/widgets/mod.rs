@@ -12,4 +12,4 @@ pub use heat_map::{HeatMap, heat_cell};
 pub use p_value_bar::p_value_bar;
 pub use score_strip::{gold_line, score_strip};
 pub use slider::{Slider, slider};
-pub use span_text::{Line, Mark, Piece, Wrapped, wrap};
+pub use span_text::{Line, Mark, Wrapped, wrap};

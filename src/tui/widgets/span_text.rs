@@ -36,13 +36,6 @@ pub struct Line {
     pub pieces: Vec<Piece>,
 }
 
-impl Line {
-    /// Columns used.
-    pub fn width(&self) -> u16 {
-        self.pieces.last().map_or(0, |piece| piece.column.saturating_add(piece.width))
-    }
-}
-
 /// Wrapped text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wrapped {
@@ -300,9 +293,10 @@ mod tests {
             let wrapped = wrap(&text, width, &marks);
             let together: String =
                 wrapped.lines.iter().map(|line| &wrapped.visible[line.range.clone()]).collect();
-            prop_assert_eq!(&together, crate::text::visible(&text).as_ref());
+            prop_assert_eq!(together, crate::text::visible(&text).into_owned());
             for line in &wrapped.lines {
-                prop_assert!(line.width() <= width, "{:?}", line);
+                let used = line.pieces.last().map_or(0, |piece| piece.column + piece.width);
+                prop_assert!(used <= width, "{:?}", line);
                 for piece in line.pieces.iter().filter(|piece| piece.mark.is_none()) {
                     prop_assert!(text.get(piece.range.clone()).is_some());
                 }
