@@ -21,7 +21,10 @@ use ratatui::layout::Rect;
 
 fn guarantee(alpha: Alpha) -> Vec<String> {
     vec![
-        format!("A correct chunk that was retrieved is kept with probability at least {:.3}.", 1.0 - alpha.value()),
+        format!(
+            "A correct chunk that was retrieved is kept with probability at least {:.3}.",
+            1.0 - alpha.value()
+        ),
         "Calibrated on 199 questions; recall at 5 is 0.94.".to_owned(),
     ]
 }
@@ -215,8 +218,12 @@ fn a_very_large_terminal_is_filled() {
 fn control_characters_of_the_data_never_reach_the_terminal() {
     let hostile = "ok \u{1b}[2J\u{1b}]0;owned\u{7}\u{1b}]52;c;cm0gLXJm\u{7}\u{9b}31m\r\u{8}\u{7f} end";
     for (width, height) in [(120, 40), (80, 24), (60, 16)] {
-        let mut model =
-            Model::new(hostile, Thresholds::default(), Thresholds::default(), Arc::new(move |_| vec![hostile.into()]));
+        let mut model = Model::new(
+            hostile,
+            Thresholds::default(),
+            Thresholds::default(),
+            Arc::new(move |_| vec![hostile.into()]),
+        );
         let mut evidence = demo::all().remove(0);
         evidence.id = hostile.into();
         evidence.question = hostile.into();
@@ -265,7 +272,8 @@ fn streamed(model: &mut Model, width: u16, height: u16) -> Vec<u8> {
     let mut written = Vec::new();
     let viewport = ratatui::Viewport::Fixed(buffer.area);
     let mut terminal =
-        Terminal::with_options(CrosstermBackend::new(&mut written), ratatui::TerminalOptions { viewport }).unwrap();
+        Terminal::with_options(CrosstermBackend::new(&mut written), ratatui::TerminalOptions { viewport })
+            .unwrap();
     *terminal.current_buffer_mut() = buffer;
     terminal.flush().unwrap();
     drop(terminal);

@@ -26,7 +26,9 @@ pub enum EvidenceError {
         problem: String,
     },
     /// Written by another version of the layout.
-    #[error("line {line}: evidence of layout {found:?}, this ragscope reads {SCHEMA:?}; score the data again")]
+    #[error(
+        "line {line}: evidence of layout {found:?}, this ragscope reads {SCHEMA:?}; score the data again"
+    )]
     Schema {
         /// From 1.
         line: usize,
@@ -40,7 +42,9 @@ pub enum EvidenceError {
 pub fn is_evidence(first_line: &str) -> bool {
     serde_json::from_str::<serde_json::Value>(first_line)
         .ok()
-        .and_then(|value| value.get("schema")?.as_str().map(|schema| schema.starts_with("ragscope-evidence/")))
+        .and_then(|value| {
+            value.get("schema")?.as_str().map(|schema| schema.starts_with("ragscope-evidence/"))
+        })
         .unwrap_or(false)
 }
 
@@ -49,7 +53,9 @@ pub fn parse_line(text: &str, line: usize) -> Result<Evidence, EvidenceError> {
     let value: serde_json::Value = serde_json::from_str(text)
         .map_err(|error| EvidenceError::Line { line, problem: format!("but it is no JSON: {error}") })?;
     match value.get("schema").and_then(serde_json::Value::as_str) {
-        None => return Err(EvidenceError::Line { line, problem: "but it has no \"schema\" field".to_owned() }),
+        None => {
+            return Err(EvidenceError::Line { line, problem: "but it has no \"schema\" field".to_owned() });
+        }
         Some(schema) if schema != SCHEMA => {
             return Err(EvidenceError::Schema { line, found: visible_line(schema).into_owned() });
         }
@@ -65,10 +71,8 @@ pub fn parse_line(text: &str, line: usize) -> Result<Evidence, EvidenceError> {
 
 /// Reads a whole run. A torn last line (a run that was killed while writing) is left out and said.
 pub fn read_run(path: &Path) -> Result<(Vec<Evidence>, Option<String>), EvidenceError> {
-    let unreadable = |source| EvidenceError::Read {
-        path: visible_line(&path.display().to_string()).into_owned(),
-        source,
-    };
+    let unreadable =
+        |source| EvidenceError::Read { path: visible_line(&path.display().to_string()).into_owned(), source };
     let file = std::fs::File::open(path).map_err(unreadable)?;
     let mut reader = io::BufReader::new(file);
     let mut run = Vec::new();
@@ -88,7 +92,10 @@ pub fn read_run(path: &Path) -> Result<(Vec<Evidence>, Option<String>), Evidence
         match parse_line(text.trim_end(), line) {
             Ok(evidence) => run.push(evidence),
             Err(EvidenceError::Line { .. }) if !complete && line > 1 => {
-                return Ok((run, Some(format!("line {line} is cut off and was left out: the run did not end"))));
+                return Ok((
+                    run,
+                    Some(format!("line {line} is cut off and was left out: the run did not end")),
+                ));
             }
             Err(error) => return Err(error),
         }
@@ -99,7 +106,8 @@ pub fn read_run(path: &Path) -> Result<(Vec<Evidence>, Option<String>), Evidence
 /// line ends still see one line.
 pub fn write_line(evidence: &Evidence, out: &mut impl Write) -> io::Result<()> {
     let json = serde_json::to_string(evidence).map_err(io::Error::other)?;
-    let json = json.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029").replace('\u{85}', "\\u0085");
+    let json =
+        json.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029").replace('\u{85}', "\\u0085");
     out.write_all(json.as_bytes())?;
     out.write_all(b"\n")
 }
@@ -113,11 +121,17 @@ fn check(evidence: &Evidence) -> Result<(), String> {
     for (index, [start, end]) in reading.tokens.iter().enumerate() {
         let fits = *start >= before && start <= end && *end <= answer.len();
         if !fits || !answer.is_char_boundary(*start) || !answer.is_char_boundary(*end) {
-            return Err(format!("but token {index} ({start}..{end}) does not fit its answer of {} bytes", answer.len()));
+            return Err(format!(
+                "but token {index} ({start}..{end}) does not fit its answer of {} bytes",
+                answer.len()
+            ));
         }
         before = *start;
     }
-    let mut lengths = vec![("log_prob_with", reading.log_prob_with.len()), ("log_prob_without", reading.log_prob_without.len())];
+    let mut lengths = vec![
+        ("log_prob_with", reading.log_prob_with.len()),
+        ("log_prob_without", reading.log_prob_without.len()),
+    ];
     lengths.extend(reading.detectors.iter().map(|detector| (detector.name.as_str(), detector.raw.len())));
     for (name, length) in lengths {
         if length != tokens {
@@ -137,8 +151,15 @@ fn check(evidence: &Evidence) -> Result<(), String> {
         }
     }
     for span in evidence.gold_spans.iter().flatten() {
-        if span.start > span.end || span.end > answer.len() || !answer.is_char_boundary(span.start) || !answer.is_char_boundary(span.end) {
-            return Err(format!("but the labelled span {}..{} does not fit its answer", span.start, span.end));
+        if span.start > span.end
+            || span.end > answer.len()
+            || !answer.is_char_boundary(span.start)
+            || !answer.is_char_boundary(span.end)
+        {
+            return Err(format!(
+                "but the labelled span {}..{} does not fit its answer",
+                span.start, span.end
+            ));
         }
     }
     Ok(())

@@ -146,7 +146,8 @@ impl Key {
 
     /// What a terminal reports, without the Shift that is already in the character.
     fn of(event: KeyEvent) -> Self {
-        let mut modifiers = event.modifiers & (KeyModifiers::CONTROL | KeyModifiers::SHIFT | KeyModifiers::ALT);
+        let mut modifiers =
+            event.modifiers & (KeyModifiers::CONTROL | KeyModifiers::SHIFT | KeyModifiers::ALT);
         if matches!(event.code, KeyCode::Char(_) | KeyCode::BackTab) {
             modifiers -= KeyModifiers::SHIFT;
         }
@@ -218,7 +219,14 @@ const PAGE_UP: &[Key] = &[named(KeyCode::PageUp)];
 pub static ACTIONS: &[Entry] = &[
     entry(EXAMPLES, "example-down", Command::Down, DOWN, Some("next"), "next example"),
     entry(EXAMPLES, "example-up", Command::Up, UP, None, "previous example"),
-    entry(EXAMPLES, "example-open", Command::Open, &[named(KeyCode::Enter)], Some("open"), "go to its answer"),
+    entry(
+        EXAMPLES,
+        "example-open",
+        Command::Open,
+        &[named(KeyCode::Enter)],
+        Some("open"),
+        "go to its answer",
+    ),
     entry(EXAMPLES, "example-first", Command::First, FIRST, None, "first example"),
     entry(EXAMPLES, "example-last", Command::Last, LAST, None, "last example"),
     entry(EXAMPLES, "examples-half-down", Command::HalfDown, HALF_DOWN, None, "half a page down"),
@@ -229,27 +237,83 @@ pub static ACTIONS: &[Entry] = &[
     entry(CHUNKS, "chunk-up", Command::Up, UP, None, "previous chunk"),
     entry(CHUNKS, "chunk-first", Command::First, FIRST, None, "first chunk"),
     entry(CHUNKS, "chunk-last", Command::Last, LAST, None, "last chunk"),
-    entry(CHUNKS, "chunk-text-half-down", Command::HalfDown, HALF_DOWN, Some("scroll text"), "scroll its text half a page down"),
+    entry(
+        CHUNKS,
+        "chunk-text-half-down",
+        Command::HalfDown,
+        HALF_DOWN,
+        Some("scroll text"),
+        "scroll its text half a page down",
+    ),
     entry(CHUNKS, "chunk-text-half-up", Command::HalfUp, HALF_UP, None, "scroll its text half a page up"),
     entry(CHUNKS, "chunk-text-page-down", Command::PageDown, PAGE_DOWN, None, "scroll its text a page down"),
     entry(CHUNKS, "chunk-text-page-up", Command::PageUp, PAGE_UP, None, "scroll its text a page up"),
-    entry(CHUNKS, "chunk-open", Command::Open, &[named(KeyCode::Enter)], Some("attention"), "see which heads looked at it"),
+    entry(
+        CHUNKS,
+        "chunk-open",
+        Command::Open,
+        &[named(KeyCode::Enter)],
+        Some("attention"),
+        "see which heads looked at it",
+    ),
     entry(ANSWER, "token-right", Command::Right, RIGHT, Some("next token"), "next token"),
     entry(ANSWER, "token-left", Command::Left, LEFT, None, "previous token"),
     entry(ANSWER, "line-down", Command::Down, DOWN, None, "token on the next line"),
     entry(ANSWER, "line-up", Command::Up, UP, None, "token on the previous line"),
     entry(ANSWER, "token-first", Command::First, FIRST, None, "first token"),
     entry(ANSWER, "token-last", Command::Last, LAST, None, "last token"),
-    entry(ANSWER, "strip", Command::CycleStrip, &[plain('s')], Some("score rows"), "choose the score rows under the lines"),
-    entry(ANSWER, "answer-open", Command::Open, &[named(KeyCode::Enter)], None, "see what the model looked at for this token"),
+    entry(
+        ANSWER,
+        "strip",
+        Command::CycleStrip,
+        &[plain('s')],
+        Some("score rows"),
+        "choose the score rows under the lines",
+    ),
+    entry(
+        ANSWER,
+        "answer-open",
+        Command::Open,
+        &[named(KeyCode::Enter)],
+        None,
+        "see what the model looked at for this token",
+    ),
     entry(ATTENTION, "layer-down", Command::Down, DOWN, Some("layer"), "next layer"),
     entry(ATTENTION, "layer-up", Command::Up, UP, None, "previous layer"),
     entry(ATTENTION, "head-right", Command::Right, RIGHT, Some("head"), "next head"),
     entry(ATTENTION, "head-left", Command::Left, LEFT, None, "previous head"),
-    entry(ATTENTION, "subject", Command::Subject, &[plain('c')], Some("chunk/context"), "look-back ratio of the selected chunk, or of the whole context"),
-    entry(ATTENTION, "scale", Command::Scale, &[plain('s')], Some("linear/log"), "linear or logarithmic colours"),
-    entry(ATTENTION, "attention-previous-token", Command::PreviousToken, &[plain(',')], None, "previous answer token"),
-    entry(ATTENTION, "attention-next-token", Command::NextToken, &[plain('.')], Some("next token"), "next answer token"),
+    entry(
+        ATTENTION,
+        "subject",
+        Command::Subject,
+        &[plain('c')],
+        Some("chunk/context"),
+        "look-back ratio of the selected chunk, or of the whole context",
+    ),
+    entry(
+        ATTENTION,
+        "scale",
+        Command::Scale,
+        &[plain('s')],
+        Some("linear/log"),
+        "linear or logarithmic colours",
+    ),
+    entry(
+        ATTENTION,
+        "attention-previous-token",
+        Command::PreviousToken,
+        &[plain(',')],
+        None,
+        "previous answer token",
+    ),
+    entry(
+        ATTENTION,
+        "attention-next-token",
+        Command::NextToken,
+        &[plain('.')],
+        Some("next token"),
+        "next answer token",
+    ),
     entry(ATTENTION, "layer-first", Command::First, FIRST, None, "first layer"),
     entry(ATTENTION, "layer-last", Command::Last, LAST, None, "last layer"),
     entry(SLIDERS, "slider-down", Command::Down, DOWN, Some("next slider"), "next slider"),
@@ -257,44 +321,170 @@ pub static ACTIONS: &[Entry] = &[
     entry(SLIDERS, "step-up", Command::StepUp, RIGHT, Some("raise"), "a step up"),
     entry(SLIDERS, "step-down", Command::StepDown, LEFT, Some("lower"), "a step down"),
     entry(SLIDERS, "leap-up", Command::LeapUp, &[plain('L'), shifted(KeyCode::Right)], None, "ten steps up"),
-    entry(SLIDERS, "leap-down", Command::LeapDown, &[plain('H'), shifted(KeyCode::Left)], None, "ten steps down"),
+    entry(
+        SLIDERS,
+        "leap-down",
+        Command::LeapDown,
+        &[plain('H'), shifted(KeyCode::Left)],
+        None,
+        "ten steps down",
+    ),
     entry(SLIDERS, "minimum", Command::Minimum, &[named(KeyCode::Home)], None, "the least value"),
     entry(SLIDERS, "maximum", Command::Maximum, &[named(KeyCode::End)], None, "the greatest value"),
-    entry(SLIDERS, "type-number", Command::TypeNumber, &[named(KeyCode::Enter), plain('=')], Some("type"), "type a number, then Enter"),
+    entry(
+        SLIDERS,
+        "type-number",
+        Command::TypeNumber,
+        &[named(KeyCode::Enter), plain('=')],
+        Some("type"),
+        "type a number, then Enter",
+    ),
     entry(SLIDERS, "type-zero", Command::TypeZero, &[plain('0')], None, "start a number: 0.25, then Enter"),
     entry(SLIDERS, "reset", Command::Reset, &[plain('r')], Some("reset"), "back to its default"),
     entry(SLIDERS, "reset-all", Command::ResetAll, &[plain('R')], None, "all four back to their defaults"),
     entry(OVERLAY, "overlay-down", Command::Down, DOWN, Some("scroll"), "scroll down"),
     entry(OVERLAY, "overlay-up", Command::Up, UP, None, "scroll up"),
-    entry(OVERLAY, "overlay-page-down", Command::PageDown, &[named(KeyCode::PageDown), control('d')], None, "a page down"),
-    entry(OVERLAY, "overlay-page-up", Command::PageUp, &[named(KeyCode::PageUp), control('u')], None, "a page up"),
+    entry(
+        OVERLAY,
+        "overlay-page-down",
+        Command::PageDown,
+        &[named(KeyCode::PageDown), control('d')],
+        None,
+        "a page down",
+    ),
+    entry(
+        OVERLAY,
+        "overlay-page-up",
+        Command::PageUp,
+        &[named(KeyCode::PageUp), control('u')],
+        None,
+        "a page up",
+    ),
     entry(OVERLAY, "overlay-first", Command::First, FIRST, None, "to the top"),
     entry(OVERLAY, "overlay-last", Command::Last, LAST, None, "to the end"),
     entry(OVERLAY, "overlay-search", Command::Search, &[plain('/')], Some("search"), "search the help"),
     entry(ANYWHERE, "next-span", Command::NextSpan, &[plain(']')], Some("span"), "next flagged span"),
     entry(ANYWHERE, "previous-span", Command::PreviousSpan, &[plain('[')], None, "previous flagged span"),
-    entry(ANYWHERE, "next-flagged", Command::NextFlagged, &[plain('}')], Some("flagged example"), "next example with a flagged span"),
-    entry(ANYWHERE, "previous-flagged", Command::PreviousFlagged, &[plain('{')], None, "previous example with a flagged span"),
-    entry(ANYWHERE, "search", Command::Search, &[plain('/')], Some("filter"), "filter the examples by id or question"),
+    entry(
+        ANYWHERE,
+        "next-flagged",
+        Command::NextFlagged,
+        &[plain('}')],
+        Some("flagged example"),
+        "next example with a flagged span",
+    ),
+    entry(
+        ANYWHERE,
+        "previous-flagged",
+        Command::PreviousFlagged,
+        &[plain('{')],
+        None,
+        "previous example with a flagged span",
+    ),
+    entry(
+        ANYWHERE,
+        "search",
+        Command::Search,
+        &[plain('/')],
+        Some("filter"),
+        "filter the examples by id or question",
+    ),
     entry(ANYWHERE, "next-pane", Command::NextPane, &[named(KeyCode::Tab)], Some("pane"), "next pane"),
-    entry(ANYWHERE, "previous-pane", Command::PreviousPane, &[named(KeyCode::BackTab)], None, "previous pane"),
+    entry(
+        ANYWHERE,
+        "previous-pane",
+        Command::PreviousPane,
+        &[named(KeyCode::BackTab)],
+        None,
+        "previous pane",
+    ),
     entry(ANYWHERE, "focus-examples", Command::Focus(Pane::Examples), &[plain('1')], None, "to the examples"),
     entry(ANYWHERE, "focus-chunks", Command::Focus(Pane::Chunks), &[plain('2')], None, "to the chunks"),
     entry(ANYWHERE, "focus-answer", Command::Focus(Pane::Answer), &[plain('3')], None, "to the answer"),
-    entry(ANYWHERE, "focus-attention", Command::Focus(Pane::Attention), &[plain('4')], None, "to the attention"),
+    entry(
+        ANYWHERE,
+        "focus-attention",
+        Command::Focus(Pane::Attention),
+        &[plain('4')],
+        None,
+        "to the attention",
+    ),
     entry(ANYWHERE, "focus-sliders", Command::Focus(Pane::Sliders), &[plain('5')], None, "to the sliders"),
-    entry(ANYWHERE, "zoom", Command::Zoom, &[plain('z')], Some("zoom"), "the pane fills the screen, or goes back"),
-    entry(ANYWHERE, "detector", Command::NextDetector, &[plain('d')], None, "scores of the next detector of the record"),
-    entry(ANYWHERE, "copy", Command::Copy, &[plain('y')], None, "copy the span, chunk or id that has the cursor"),
+    entry(
+        ANYWHERE,
+        "zoom",
+        Command::Zoom,
+        &[plain('z')],
+        Some("zoom"),
+        "the pane fills the screen, or goes back",
+    ),
+    entry(
+        ANYWHERE,
+        "detector",
+        Command::NextDetector,
+        &[plain('d')],
+        None,
+        "scores of the next detector of the record",
+    ),
+    entry(
+        ANYWHERE,
+        "copy",
+        Command::Copy,
+        &[plain('y')],
+        None,
+        "copy the span, chunk or id that has the cursor",
+    ),
     entry(ANYWHERE, "copy-answer", Command::CopyAnswer, &[plain('Y')], None, "copy the whole answer"),
-    entry(ANYWHERE, "export-html", Command::Export(ExportKind::Html), &[plain('e')], Some("export"), "write an HTML report"),
-    entry(ANYWHERE, "export-markdown", Command::Export(ExportKind::Markdown), &[plain('E')], None, "write a Markdown report"),
-    entry(ANYWHERE, "export-json", Command::Export(ExportKind::Json), &[plain('X')], None, "write a JSON report"),
-    entry(ANYWHERE, "mouse", Command::Mouse, &[plain('m')], None, "give the mouse back to the terminal (to select text), or take it again"),
+    entry(
+        ANYWHERE,
+        "export-html",
+        Command::Export(ExportKind::Html),
+        &[plain('e')],
+        Some("export"),
+        "write an HTML report",
+    ),
+    entry(
+        ANYWHERE,
+        "export-markdown",
+        Command::Export(ExportKind::Markdown),
+        &[plain('E')],
+        None,
+        "write a Markdown report",
+    ),
+    entry(
+        ANYWHERE,
+        "export-json",
+        Command::Export(ExportKind::Json),
+        &[plain('X')],
+        None,
+        "write a JSON report",
+    ),
+    entry(
+        ANYWHERE,
+        "mouse",
+        Command::Mouse,
+        &[plain('m')],
+        None,
+        "give the mouse back to the terminal to select text, or take it",
+    ),
     entry(ANYWHERE, "notices", Command::Notices, &[plain('!')], None, "read the notices"),
     entry(ANYWHERE, "help", Command::Help, &[plain('?')], Some("help"), "this help"),
-    entry(ANYWHERE, "back", Command::Back, &[named(KeyCode::Esc)], None, "one level back; at the top it stops the work that runs"),
-    entry(ANYWHERE, "close", Command::Close, &[plain('q')], Some("quit"), "close what is open; at the top quit"),
+    entry(
+        ANYWHERE,
+        "back",
+        Command::Back,
+        &[named(KeyCode::Esc)],
+        None,
+        "one level back; at the top it stops the work that runs",
+    ),
+    entry(
+        ANYWHERE,
+        "close",
+        Command::Close,
+        &[plain('q')],
+        Some("quit"),
+        "close what is open; at the top quit",
+    ),
     entry(ANYWHERE, "quit", Command::Quit, &[control('c')], None, "quit at once"),
 ];
 
@@ -323,15 +513,23 @@ pub fn action_for(context: Context, event: KeyEvent) -> Option<Action> {
             _ => None,
         };
     }
-    let found = |wanted: Context| {
-        ACTIONS.iter().find(|entry| entry.context == wanted && entry.keys.contains(&key))
-    };
-    found(context).or_else(|| found(ANYWHERE)).map(|entry| Action::Do(entry.command))
+    let found =
+        |wanted: Context| ACTIONS.iter().find(|entry| entry.context == wanted && entry.keys.contains(&key));
+    // What lies under an overlay cannot be seen, so it is not moved.
+    let general = found(ANYWHERE).filter(|entry| context != Context::Overlay || works_over(entry.command));
+    found(context).or(general).map(|entry| Action::Do(entry.command))
+}
+
+fn works_over(command: Command) -> bool {
+    matches!(
+        command,
+        Command::Quit | Command::Close | Command::Back | Command::Help | Command::Notices | Command::Mouse
+    )
 }
 
 /// Entries that the footer shows in a context, the nearest first.
 pub fn hints(context: Context) -> impl Iterator<Item = &'static Entry> {
-    let anywhere = context != Context::Prompt;
+    let anywhere = matches!(context, Context::Pane(_));
     ACTIONS
         .iter()
         .filter(move |entry| entry.context == context || (anywhere && entry.context == ANYWHERE))
@@ -382,7 +580,12 @@ mod tests {
             for other in &ACTIONS[at + 1..] {
                 assert_ne!(one.name, other.name);
                 if one.context == other.context {
-                    assert!(one.keys.iter().all(|key| !other.keys.contains(key)), "{} {}", one.name, other.name);
+                    assert!(
+                        one.keys.iter().all(|key| !other.keys.contains(key)),
+                        "{} {}",
+                        one.name,
+                        other.name
+                    );
                 }
             }
         }
@@ -393,7 +596,10 @@ mod tests {
         for entry in ACTIONS {
             for key in entry.keys {
                 let taken = key.modifiers.contains(KeyModifiers::CONTROL)
-                    && matches!(key.code, KeyCode::Char('a' | 'b' | 'h' | 'i' | 'j' | 'k' | 'l' | 'm' | 's' | 'q' | ' '));
+                    && matches!(
+                        key.code,
+                        KeyCode::Char('a' | 'b' | 'h' | 'i' | 'j' | 'k' | 'l' | 'm' | 's' | 'q' | ' ')
+                    );
                 assert!(!taken && !key.modifiers.contains(KeyModifiers::ALT), "{}", entry.name);
             }
         }

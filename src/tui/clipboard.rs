@@ -35,8 +35,14 @@ mod tests {
 
     #[test]
     fn base64_is_that_of_rfc_4648() {
-        let cases =
-            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("foobar", "Zm9vYmFy")];
+        let cases = [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+            ("foobar", "Zm9vYmFy"),
+        ];
         for (text, expected) in cases {
             assert_eq!(base64(text.as_bytes()), expected);
         }

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use ratatui::crossterm::event::{self as terminal, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::crossterm::event::{
+    self as terminal, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind,
+};
 
 use super::action::{self, Action, Context};
 use super::hit::HitMap;
@@ -125,12 +127,8 @@ mod tests {
 
     #[test]
     fn motion_and_key_releases_are_no_events() {
-        let moved = MouseEvent {
-            kind: MouseEventKind::Moved,
-            column: 1,
-            row: 1,
-            modifiers: KeyModifiers::NONE,
-        };
+        let moved =
+            MouseEvent { kind: MouseEventKind::Moved, column: 1, row: 1, modifiers: KeyModifiers::NONE };
         assert_eq!(Event::of_terminal(terminal::Event::Mouse(moved)), None);
         let mut key = KeyEvent::new(terminal::KeyCode::Char('j'), KeyModifiers::NONE);
         assert!(Event::of_terminal(terminal::Event::Key(key)).is_some());

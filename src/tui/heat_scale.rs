@@ -110,6 +110,7 @@ fn turned(share: f64, light: bool) -> f64 {
 }
 
 /// Relative luminance (WCAG 2).
+#[cfg(test)]
 pub fn luminance((red, green, blue): (u8, u8, u8)) -> f64 {
     let linear = |part: u8| {
         let part = f64::from(part) / 255.0;
@@ -119,6 +120,7 @@ pub fn luminance((red, green, blue): (u8, u8, u8)) -> f64 {
 }
 
 /// Contrast ratio of two colours, 1 to 21 (WCAG 2).
+#[cfg(test)]
 pub fn contrast(one: (u8, u8, u8), other: (u8, u8, u8)) -> f64 {
     let (one, other) = (luminance(one), luminance(other));
     (one.max(other) + 0.05) / (one.min(other) + 0.05)
@@ -171,7 +173,9 @@ mod tests {
             };
             assert!((0..100).all(|step| (of(step) < of(step + 1)) != light));
         }
-        assert!(INDEXED.windows(2).all(|pair| luminance(indexed_rgb(pair[0])) < luminance(indexed_rgb(pair[1]))));
+        assert!(
+            INDEXED.windows(2).all(|pair| luminance(indexed_rgb(pair[0])) < luminance(indexed_rgb(pair[1])))
+        );
     }
 
     #[test]

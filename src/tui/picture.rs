@@ -12,10 +12,10 @@ use super::heat_scale::indexed_rgb;
 use super::theme::Theme;
 
 /// Size of a cell, in units of the picture.
-const CELL: (f64, f64) = (8.5, 18.0);
+const CELL: (f64, f64) = (8.0, 18.0);
 /// Room round the screen.
 const MARGIN: f64 = 10.0;
-const FONT_SIZE: f64 = 14.0;
+const FONT_SIZE: f64 = 13.2;
 
 type Rgb = (u8, u8, u8);
 
@@ -28,15 +28,21 @@ pub fn svg(buffer: &Buffer, theme: &Theme, title: &str) -> String {
     let _ = write!(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
-         height=\"{height}\" role=\"img\">\n<title>{}</title>\n<rect width=\"{width}\" height=\"{height}\" \
+         height=\"{height}\" role=\"img\">\n<title>{}</title>\n<style>rect{{shape-rendering:crispEdges}}</style>\n<rect width=\"{width}\" height=\"{height}\" \
          rx=\"6\" fill=\"{}\"/>\n<g font-family=\"monospace\" font-size=\"{FONT_SIZE}\" xml:space=\"preserve\">\n",
         escaped(title),
         hex(page)
     );
     for row in 0..buffer.area.height {
-        let cells: Vec<Glyph> = (0..buffer.area.width)
+        let mut cells: Vec<Glyph> = (0..buffer.area.width)
             .map(|column| Glyph::of(&buffer[(buffer.area.x + column, buffer.area.y + row)], page, ink))
             .collect();
+        // A wide character covers the cell after it, which the buffer leaves empty.
+        for at in 1..cells.len() {
+            if cells[at - 1].width > 1 {
+                cells[at].background = cells[at - 1].background;
+            }
+        }
         draw_row(&mut out, &cells, MARGIN + f64::from(row) * CELL.1, page);
     }
     out.push_str("</g>\n</svg>\n");
@@ -75,17 +81,25 @@ impl Glyph {
 
 fn draw_row(out: &mut String, cells: &[Glyph], top: f64, page: Rgb) {
     let left = |column: usize| MARGIN + column as f64 * CELL.0;
-    runs(cells, |one, other| one.background == other.background, |from, to| {
-        if cells[from].background != page {
-            rectangle(out, left(from), top, left(to) - left(from), CELL.1, cells[from].background, 1.0);
-        }
-    });
+    runs(
+        cells,
+        |one, other| one.background == other.background,
+        |from, to| {
+            if cells[from].background != page {
+                rectangle(out, left(from), top, left(to) - left(from), CELL.1, cells[from].background, 1.0);
+            }
+        },
+    );
     runs(cells, Glyph::like, |from, to| draw_text(out, &cells[from..to], left(from), top));
-    runs(cells, |one, other| one == other, |from, to| {
-        if let Some(shape) = cells[from].symbol.chars().next() {
-            draw_shape(out, shape, left(from), top, to - from, cells[from].foreground);
-        }
-    });
+    runs(
+        cells,
+        |one, other| one == other,
+        |from, to| {
+            if let Some(shape) = cells[from].symbol.chars().next() {
+                draw_shape(out, shape, left(from), top, to - from, cells[from].foreground);
+            }
+        },
+    );
     let lines_alike = |one: &Glyph, other: &Glyph| one.like(other);
     runs(cells, lines_alike, |from, to| {
         if cells[from].modifiers.contains(Modifier::UNDERLINED) {
@@ -188,7 +202,7 @@ fn draw_shape(out: &mut String, glyph: char, left: f64, top: f64, count: usize, 
         '╌' => {
             for index in 0..count {
                 rectangle(out, each(index) + 1.0, middle - 0.5, 2.5, 1.0, colour, 1.0);
-                rectangle(out, each(index) + 5.25, middle - 0.5, 2.5, 1.0, colour, 1.0);
+                rectangle(out, each(index) + 5.0, middle - 0.5, 2.5, 1.0, colour, 1.0);
             }
         }
         '│' | '┃' => {
@@ -322,8 +336,8 @@ mod tests {
         buffer.set_string(4, 0, "▀▀", Style::new().fg(Color::Rgb(1, 2, 3)).bg(Color::Rgb(4, 5, 6)));
         let picture = svg(&buffer, &Theme::DARK, "a & b");
         assert!(picture.contains("<title>a &amp; b</title>"));
-        assert!(picture.contains("<text x=\"10 18.5 27\" y=\"23\" fill=\"#d5dae2\">a&lt;市</text>"));
-        assert!(picture.contains("<rect x=\"44\" y=\"10\" width=\"17\" height=\"18\" fill=\"#040506\"/>"));
-        assert!(picture.contains("<rect x=\"44\" y=\"10\" width=\"17\" height=\"9\" fill=\"#010203\"/>"));
+        assert!(picture.contains("<text x=\"10 18 26\" y=\"23\" fill=\"#d5dae2\">a&lt;市</text>"));
+        assert!(picture.contains("<rect x=\"42\" y=\"10\" width=\"16\" height=\"18\" fill=\"#040506\"/>"));
+        assert!(picture.contains("<rect x=\"42\" y=\"10\" width=\"16\" height=\"9\" fill=\"#010203\"/>"));
     }
 }

@@ -112,8 +112,7 @@ pub fn run(session: Session) -> Result<Outcome, TuiError> {
     let exports = exporter(session.export, sender).map_err(failed("starting the writer of exports"))?;
     let mut model = Model::new(&session.title, session.thresholds, session.defaults, session.guarantee);
     let out = BufWriter::with_capacity(64 * 1024, io::stdout());
-    let mut screen =
-        Terminal::new(CrosstermBackend::new(out)).map_err(failed("measuring the screen"))?;
+    let mut screen = Terminal::new(CrosstermBackend::new(out)).map_err(failed("measuring the screen"))?;
     let mut exported = Vec::new();
     let mut outside = Outside { cancel: &session.cancel, exports: &exports };
     let result = drive(&mut screen, &mut model, &theme, &events, &mut exported, &mut outside);
@@ -295,8 +294,7 @@ fn exporter(export: Export, sender: Sender<Event>) -> io::Result<Sender<ExportJo
     let write = move || {
         for job in waiting {
             let evidence: Vec<Evidence> = job.evidence.iter().map(|one| Evidence::clone(one)).collect();
-            let request =
-                ExportRequest { kind: job.kind, evidence: &evidence, thresholds: &job.thresholds };
+            let request = ExportRequest { kind: job.kind, evidence: &evidence, thresholds: &job.thresholds };
             let result = catch_unwind(AssertUnwindSafe(|| export(request)));
             let result = result.unwrap_or_else(|_| Err("the writer panicked".into()));
             if sender.send(Event::Exported(result)).is_err() {

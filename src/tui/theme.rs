@@ -124,11 +124,13 @@ pub enum Role {
     Tick,
     /// A message over the screen.
     Toast,
+    /// The cursor in a heat map: a hue that the heat scale does not have.
+    HeatCursor,
 }
 
 impl Role {
     /// Every role, in the order of the legend.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Text,
         Self::Muted,
         Self::Border,
@@ -151,6 +153,7 @@ impl Role {
         Self::Fill,
         Self::Tick,
         Self::Toast,
+        Self::HeatCursor,
     ];
 }
 
@@ -266,7 +269,11 @@ impl Theme {
 
     /// Background and foreground of the page in pictures, where no terminal gives them.
     pub fn page(&self) -> ((u8, u8, u8), (u8, u8, u8)) {
-        if self.light { ((0xfc, 0xfc, 0xfa), (0x24, 0x29, 0x2f)) } else { ((0x12, 0x16, 0x1d), (0xd5, 0xda, 0xe2)) }
+        if self.light {
+            ((0xfc, 0xfc, 0xfa), (0x24, 0x29, 0x2f))
+        } else {
+            ((0x12, 0x16, 0x1d), (0xd5, 0xda, 0xe2))
+        }
     }
 }
 
@@ -317,7 +324,10 @@ fn dark_paint(role: Role) -> Paint {
             UNDERLINED.union(BOLD),
             UNDERLINED.union(BOLD).union(Modifier::REVERSED),
         ),
-        Role::BarHigh => (ink(0xf0, 0x71, 0x6f, 203, Color::LightRed), None, NONE, BOLD),
+        Role::BarHigh => (ink(0xb8, 0x4a, 0x50, 131, Color::Red), None, NONE, BOLD),
+        Role::HeatCursor => {
+            (ink(0xff, 0x5c, 0x9e, 204, Color::LightMagenta), None, BOLD, Modifier::REVERSED.union(BOLD))
+        }
         Role::BarLow => (ink(0x5f, 0x77, 0x95, 67, Color::Blue), None, NONE, NONE),
         Role::Gold => (ink(0xcf, 0x9f, 0xf5, 183, Color::LightMagenta), None, NONE, NONE),
         Role::Track => (ink(0x45, 0x4e, 0x5c, 239, Color::DarkGray), None, NONE, NONE),
@@ -355,7 +365,8 @@ fn light_paint(role: Role) -> Paint {
         Role::UnsupportedHigh => {
             (ink(0x38, 0x00, 0x06, 16, Color::White), ink(0xff, 0xa3, 0xa3, 217, Color::Red))
         }
-        Role::BarHigh => (ink(0xc9, 0x2a, 0x35, 160, Color::Red), None),
+        Role::BarHigh => (ink(0xdb, 0x6b, 0x70, 167, Color::Red), None),
+        Role::HeatCursor => (ink(0xd6, 0x00, 0x5c, 161, Color::Magenta), None),
         Role::BarLow => (ink(0x6f, 0x8a, 0xaa, 67, Color::Blue), None),
         Role::Gold => (ink(0x7a, 0x2f, 0xb5, 91, Color::Magenta), None),
         Role::Toast => (ink(0xff, 0xff, 0xff, 231, Color::White), ink(0x05, 0x5c, 0xb5, 25, Color::Blue)),
@@ -403,7 +414,7 @@ mod tests {
             let (page, ink) = theme.page();
             for role in Role::ALL {
                 // Lines and bars are not read as letters.
-                if matches!(role, Role::Border | Role::Track | Role::BarLow) {
+                if matches!(role, Role::Border | Role::Track | Role::BarLow | Role::BarHigh) {
                     continue;
                 }
                 let style = theme.style(role);
@@ -423,7 +434,8 @@ mod tests {
             let style = Theme::MONO.style(role);
             assert_eq!((style.fg, style.bg), (None, None), "{role:?}");
         }
-        for role in [Role::Selected, Role::Cursor, Role::UnsupportedLow, Role::UnsupportedHigh, Role::Trusted] {
+        for role in [Role::Selected, Role::Cursor, Role::UnsupportedLow, Role::UnsupportedHigh, Role::Trusted]
+        {
             assert!(!Theme::MONO.style(role).add_modifier.is_empty(), "{role:?}");
         }
     }

@@ -63,11 +63,18 @@ const SKETCHES: &[Sketch] = &[
         question: "How often does the ferry to Norsund run, and what does a return ticket cost?",
         answer: "The ferry Alba runs four times a day in summer and twice a day in winter, and a crossing \
                  takes 35 minutes. A return ticket costs 20 euros. Tickets bought online are ten per cent \
-                 cheaper, and dogs travel for half the price of an adult.",
+                 cheaper. Children under seven travel free, bicycles cost 4 euros each way. Dogs travel for \
+                 half the price of an adult.",
         chunks: FERRY,
         counts: &[171, 122, 31, 9, 14],
-        hot: &[(" Tickets bought online are ten per cent cheaper", 0.98), (" dogs travel for half the price of an adult", 0.94)],
-        gold: Some(&["Tickets bought online are ten per cent cheaper", "dogs travel for half the price of an adult"]),
+        hot: &[
+            (" Tickets bought online are ten per cent cheaper", 0.98),
+            (" Dogs travel for half the price of an adult", 0.94),
+        ],
+        gold: Some(&[
+            "Tickets bought online are ten per cent cheaper",
+            "Dogs travel for half the price of an adult",
+        ]),
         factuality: 0.31,
     },
     Sketch {
@@ -290,13 +297,13 @@ fn lookback(chunks: usize, weight: &dyn Fn(usize) -> f64, noise: &mut Noise, by_
     Lookback { layers: LAYERS, heads: HEADS, by_head, context_by_head, by_token }
 }
 
-/// Word pieces of at most five characters with their leading blank; one per character without blanks.
+/// Word pieces of at most eight characters with their leading blank; one per character without blanks.
 fn tokens(text: &str) -> Vec<[usize; 2]> {
     let mut tokens: Vec<[usize; 2]> = Vec::new();
     let mut start = 0;
     let mut length = 0;
     for (at, c) in text.char_indices() {
-        let starts = c == ' ' || c.len_utf8() > 1 || length >= 6 || (!c.is_alphanumeric() && c != ' ');
+        let starts = c == ' ' || c.len_utf8() > 1 || length >= 9 || (!c.is_alphanumeric() && c != ' ');
         if starts && at > start {
             tokens.push([start, at]);
             start = at;

@@ -21,7 +21,8 @@ pub fn dump(buffer: &Buffer) -> String {
             for _ in 0..width {
                 let style = cell.style();
                 // A heat map has more colours than there are letters: its glyphs stand for themselves.
-                let is_heat = matches!(cell.symbol(), "█" | "▀" | "▄") && matches!(style.fg, Some(Color::Rgb(..)));
+                let is_heat =
+                    matches!(cell.symbol(), "█" | "▀" | "▄") && matches!(style.fg, Some(Color::Rgb(..)));
                 let letter = if is_heat {
                     '*'
                 } else {

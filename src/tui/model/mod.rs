@@ -15,8 +15,8 @@ pub use attention::{AttentionCursor, Subject, mass};
 pub use filter::Filter;
 pub use pane::{Overlay, Pane, Strip};
 pub use rows::{Row, Rows, Tally};
-pub use run_state::{Phase, RunState, Tone, Toast};
-pub use sliders::{SliderName, SliderEffect};
+pub use run_state::{Phase, RunState, Toast, Tone};
+pub use sliders::{SliderEffect, SliderName};
 pub use token_units::TokenUnits;
 
 use super::hit::Limits;

@@ -51,16 +51,17 @@ impl SliderName {
         }
     }
 
-    /// What is counted: chunks, spans or answers.
-    pub fn counted(self) -> &'static str {
-        match self {
-            Self::Alpha => "trusted chunks",
-            Self::Token | Self::Rho => "flagged spans",
-            Self::Factuality => "consistent answers",
-        }
+    /// What it decides, counted: `1 span flagged`.
+    pub fn counted(self, count: usize) -> String {
+        let (one, many, decided) = match self {
+            Self::Alpha => ("chunk", "chunks", "trusted"),
+            Self::Token | Self::Rho => ("span", "spans", "flagged"),
+            Self::Factuality => ("answer", "answers", "called consistent"),
+        };
+        format!("{count} {} {decided}", if count == 1 { one } else { many })
     }
 
-    /// The same in one word.
+    /// What is counted, in one word.
     pub fn unit(self) -> &'static str {
         match self {
             Self::Alpha => "chunks",

@@ -9,8 +9,8 @@ mod sliders;
 use std::sync::Arc;
 
 use super::action::{Action, Command, ExportKind};
-use super::model::{Model, Overlay, Pane, Phase, Subject, Toast, Tone};
 use super::heat_scale::Scale;
+use super::model::{Model, Overlay, Pane, Phase, Subject, Toast, Tone};
 use crate::evidence::{Evidence, Thresholds};
 
 /// What is to be done outside the model.
@@ -20,7 +20,11 @@ pub enum Effect {
     /// Tell the inspection to stop.
     CancelRun,
     /// Write a report; the answer comes as [`Action::Exported`].
-    Export { kind: ExportKind, evidence: Vec<Arc<Evidence>>, thresholds: Thresholds },
+    Export {
+        kind: ExportKind,
+        evidence: Vec<Arc<Evidence>>,
+        thresholds: Thresholds,
+    },
     /// Put text on the clipboard.
     Copy(String),
     /// Take the mouse, or give it back.
@@ -94,7 +98,10 @@ fn command_effects(model: &mut Model, command: Command) -> Vec<Effect> {
             say(model, text);
             return vec![Effect::Mouse(model.mouse)];
         }
-        Command::Help => model.overlay = Some(Overlay::Help { query: String::new(), typing: false, scroll: 0 }),
+        Command::Help if matches!(model.overlay, Some(Overlay::Help { .. })) => model.overlay = None,
+        Command::Help => {
+            model.overlay = Some(Overlay::Help { query: String::new(), typing: false, scroll: 0 })
+        }
         Command::Notices => model.overlay = Some(Overlay::Notices { scroll: 0 }),
         Command::NextPane => model.focus = model.focus.moved(1),
         Command::PreviousPane => model.focus = model.focus.moved(Pane::ALL.len() - 1),
@@ -186,7 +193,12 @@ fn copy(model: &mut Model) -> Vec<Effect> {
             let span = model.span_at_cursor().and_then(|index| model.findings.as_ref()?.spans.get(index));
             let text = span.and_then(|span| model.evidence()?.answer.as_ref()?.get(span.range.clone()));
             let text = text.map(str::to_owned);
-            copied(model, text, "the span", "the cursor is on no flagged span: ] goes to the next, Y copies the answer")
+            copied(
+                model,
+                text,
+                "the span",
+                "the cursor is on no flagged span: ] goes to the next, Y copies the answer",
+            )
         }
     }
 }

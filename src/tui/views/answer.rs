@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::words::{counted, percent, quoted};
+use super::words::{percent, quoted};
 use super::{absent, attention, pane_frame, sentence};
 use crate::evidence::{Evidence, Findings, LabelledSpan, Reading, Status};
 use crate::tui::hit::Target;
@@ -57,7 +57,12 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, with_map: bool) 
         draw_unread(canvas, inside, model, evidence, answer);
         return;
     };
-    let mut body = sentence(canvas, inside, &words(model, evidence, reading, findings), 3);
+    let mut body = sentence(
+        canvas,
+        inside,
+        &words(model, evidence, reading, findings),
+        if inside.height < 8 { 1 } else { 3 },
+    );
     let chunks = evidence.chunks.len() as u16;
     if with_map && body.height >= 12 && chunks > 0 && reading.lookback.is_some() {
         let height = chunks.min(body.height / 4);
@@ -71,11 +76,13 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, with_map: bool) 
         .enumerate()
         .map(|(index, span)| Mark { at: span.range.end, text: format!("[{}]", index + 1) })
         .collect();
-    let cursor = reading.tokens.get(model.token).map_or(0..0, |[start, end]| *start..*end);
+    let cursor = reading.tokens.get(model.token).map_or(0..0, |[start, end]| trimmed(answer, *start..*end));
     let scored = Scored {
         units: TokenUnits::new(&reading.tokens),
         smoothed: &findings.smoothed,
-        raw: model.detector().map_or_else(Vec::new, |scores| scores.raw.iter().copied().map(f64::from).collect()),
+        raw: model
+            .detector()
+            .map_or_else(Vec::new, |scores| scores.raw.iter().copied().map(f64::from).collect()),
         findings,
         gold: evidence.gold_spans.as_deref().unwrap_or_default(),
         threshold: model.thresholds.token,
@@ -85,6 +92,13 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, with_map: bool) 
     let wrapped = wrap(answer, text.width, &marks);
     canvas.hits.limits.answer_lines = wrapped.lines.iter().map(|line| first_tokens(line, &scored)).collect();
     draw_lines(canvas, body, text, model, &wrapped, &scored);
+}
+
+/// A token without the blanks before it, which would hang at the end of the line above.
+fn trimmed(answer: &str, range: std::ops::Range<usize>) -> std::ops::Range<usize> {
+    let Some(text) = answer.get(range.clone()) else { return range };
+    let start = range.start + text.len() - text.trim_start().len();
+    if start < range.end { start..range.end } else { range }
 }
 
 /// The answer before it was read, or when it could not be.
@@ -145,7 +159,7 @@ fn draw_lines(
         }
         draw_text(canvas, text, row, line, scored);
         if line.pieces.iter().any(|piece| scored.span(&piece.range).is_some()) {
-            let style = canvas.style(Role::BarHigh);
+            let style = canvas.style(Role::Error);
             canvas.glyph(body, 0, row, '!', style);
         }
         row += 1;
@@ -195,10 +209,13 @@ fn first_line(wrapped: &Wrapped, cursor: usize, height: u16, rows: &dyn Fn(&Line
 
 fn draw_text(canvas: &mut Canvas<'_>, area: Rect, row: u16, line: &Line, scored: &Scored<'_>) {
     let plain = canvas.style(Role::Text);
-    for piece in &line.pieces {
+    // Blanks at the end of a line belong to no band.
+    let ends = line.pieces.iter().rposition(|piece| !piece.text.trim().is_empty()).map_or(0, |last| last + 1);
+    for (at, piece) in line.pieces.iter().enumerate() {
         let style = match piece.mark {
-            Some(_) => canvas.style(Role::BarHigh),
+            Some(_) => canvas.style(Role::Error),
             None if overlap(&piece.range, &scored.cursor) => canvas.style(Role::Cursor),
+            None if at >= ends => plain,
             None => match scored.span(&piece.range).and_then(|index| scored.findings.spans.get(index)) {
                 Some(span) => span_style(canvas.theme, span.score, scored.threshold),
                 None => plain,
@@ -233,36 +250,39 @@ fn read_out(model: &Model) -> String {
 /// What the answer's scores say, and about the token under the cursor.
 fn words(model: &Model, evidence: &Evidence, reading: &Reading, findings: &Findings) -> String {
     let threshold = model.thresholds.token;
-    let mut text = match findings.spans.len() {
-        0 => format!("No span reaches {threshold:.2}."),
-        1 => format!("1 span reaches {threshold:.2}."),
-        many => format!("{many} spans reach {threshold:.2}."),
+    let mut text = match (reading.factuality, findings.consistent, &reading.factuality_absent) {
+        (Some(value), Some(true), _) => {
+            format!("Consistent: factuality {value:.2} ≥ {:.2}. ", model.thresholds.factuality)
+        }
+        (Some(value), Some(false), _) => {
+            format!("Inconsistent: factuality {value:.2} < {:.2}. ", model.thresholds.factuality)
+        }
+        (_, _, Some(reason)) => format!("No factuality: {}. ", reason.trim_end_matches('.')),
+        _ => String::new(),
     };
+    text.push_str(&match findings.spans.len() {
+        0 => format!("No span reaches {threshold:.2}"),
+        1 => format!("1 span reaches {threshold:.2}"),
+        many => format!("{many} spans reach {threshold:.2}"),
+    });
     if let Some(gold) = &evidence.gold_spans {
         text.push_str(&match gold.len() {
-            0 => " The labels mark none.".to_owned(),
-            marked => format!(" The labels mark {}.", counted(marked, "span", "spans")),
+            0 => ", the labels mark none".to_owned(),
+            marked => format!(", the labels mark {marked}"),
         });
     }
+    text.push('.');
     if let (Some(score), Some(token)) = (findings.smoothed.get(model.token), token_text(model, reading)) {
         let raw = model.detector().and_then(|scores| scores.raw.get(model.token));
         let raw = raw.map_or_else(String::new, |raw| format!(", raw {raw:.2}"));
-        text.push_str(&format!(" {} scores {score:.2}{raw}", quoted(token, 16)));
+        text.push_str(&format!(" {}: score {score:.2}{raw}", quoted(token, 16)));
         let probability = |log: &[f32]| log.get(model.token).map(|log| f64::from(*log).exp());
         if let (Some(with), Some(without)) =
             (probability(&reading.log_prob_with), probability(&reading.log_prob_without))
         {
-            text.push_str(&format!("; the model gave it {} with the chunks, {} without", percent(with), percent(without)));
+            text.push_str(&format!("; {} likely with chunks, {} without", percent(with), percent(without)));
         }
         text.push('.');
-    }
-    match (reading.factuality, findings.consistent, &reading.factuality_absent) {
-        (Some(value), Some(consistent), _) => {
-            let (sign, word) = if consistent { ("≥", "consistent") } else { ("<", "inconsistent") };
-            text.push_str(&format!(" Factuality {value:.2} {sign} {:.2}: {word}.", model.thresholds.factuality));
-        }
-        (_, _, Some(reason)) => text.push_str(&format!(" No factuality: {reason}.")),
-        _ => {}
     }
     text
 }

@@ -1,12 +1,11 @@
 //! Where the model looked: a map of heads, and a map of answer tokens and chunks.
 
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::{Color, Style};
 
 use super::words::{percent, quoted};
 use super::{absent, pane_frame, sentence};
 use crate::evidence::Lookback;
-use crate::tui::heat_scale::{self, Extent, Scale};
+use crate::tui::heat_scale::{Extent, Scale};
 use crate::tui::hit::Target;
 use crate::tui::model::{Model, Pane, Subject, mass};
 use crate::tui::theme::Role;
@@ -14,6 +13,8 @@ use crate::tui::widgets::{Canvas, HeatMap, heat_cell};
 
 /// Columns of the layer labels.
 const LABELS: u16 = 4;
+/// Columns of the legend and the ranking beside the map of heads.
+const SIDE: u16 = 12;
 /// From this width on the two maps stand side by side.
 const SIDE_BY_SIDE: u16 = 64;
 
@@ -22,7 +23,8 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     let lookback = lookback.filter(|lookback| lookback.layers > 0 && lookback.heads > 0);
     let ratio = lookback.and_then(|lookback| ratio_at_cursor(model, lookback));
     let read_out = ratio.map_or_else(String::new, |ratio| {
-        format!("L{:02} H{:02} look-back {ratio:.2}", model.attention.layer, model.attention.head)
+        let word = if area.width >= 44 { "look-back " } else { "" };
+        format!("L{:02} H{:02} {word}{ratio:.2}", model.attention.layer, model.attention.head)
     });
     let inside = pane_frame(canvas, area, model, Pane::Attention, "", &read_out);
     let Some(lookback) = lookback else {
@@ -45,8 +47,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     } else {
         let tokens = chunks.min(body.height / 4);
         let map = Rect { y: body.bottom() - tokens, height: tokens, ..body };
-        let needed = 1 + lookback.layers.div_ceil(2) as u16;
-        let heads = (body.height - tokens).min(needed.max(4));
+        let heads = body.height.saturating_sub(tokens + u16::from(tokens > 0));
         draw_head_map(canvas, Rect { height: heads, ..body }, model, lookback);
         draw_token_map(canvas, map, model);
     }
@@ -65,7 +66,7 @@ fn why_absent(model: &Model) -> &str {
 }
 
 fn head_map_width(lookback: &Lookback) -> u16 {
-    (LABELS + lookback.heads as u16 * 2 + 14).clamp(30, 52)
+    (LABELS + lookback.heads as u16 * 2 + SIDE + 2).clamp(30, 52)
 }
 
 fn ratio_at_cursor(model: &Model, lookback: &Lookback) -> Option<f64> {
@@ -96,45 +97,71 @@ fn draw_head_map(canvas: &mut Canvas<'_>, area: Rect, model: &Model, lookback: &
         absent(canvas, area, "No look-back ratio of this subject is in the record.", Role::Muted);
         return;
     };
-    let line = Rect { height: 1.min(area.height), ..area };
-    let mut end = canvas.write_all(line, 0, 0, &[(&subject, strong), ("  ", muted)]);
-    end = legend(canvas, line, end, extent);
-    canvas.write(line, end + 1, 0, model.attention.scale.name(), muted);
+    let cell_width = if LABELS + lookback.heads as u16 * 2 <= area.width { 2 } else { 1 };
+    let map_width = LABELS + lookback.heads as u16 * cell_width;
+    let beside = area.width >= map_width + SIDE + 1;
+    let mut below = area;
+    if !beside {
+        let line = Rect { height: 1.min(area.height), ..area };
+        let end = canvas.write_all(line, 0, 0, &[(&subject, strong), ("  ", muted)]);
+        let end = legend(canvas, line, end, extent, 8);
+        canvas.write(line, end + 1, 0, model.attention.scale.name(), muted);
+        below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+    }
     let map = HeatMap {
         rows: lookback.layers,
         columns: lookback.heads,
         value: &|layer, head| model.attention.ratio(lookback, model.chunk, layer, head),
         extent,
         cursor: Some((model.attention.layer, model.attention.head)),
-        cell_width: if LABELS + lookback.heads as u16 * 2 <= area.width { 2 } else { 1 },
+        cell_width,
     };
-    let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
     let grid = Rect { x: below.x + LABELS, width: below.width.saturating_sub(LABELS), ..below };
-    let places = map.draw(canvas, grid);
-    let mut right = grid.x;
     let per_line = if canvas.theme.heat_has_colour() { 2 } else { 1 };
-    for (layer, head, cell) in places {
-        right = right.max(cell.right());
-        let upper = layer % per_line == 0;
-        if head == 0 && upper && layer % 4 == 0 {
-            let label = format!("L{layer:02}");
-            canvas.write(below, 0, cell.y - below.y, &label, muted);
+    let focus = canvas.style(Role::HeatCursor);
+    for (layer, head, cell) in map.draw(canvas, grid) {
+        if head == 0 {
+            let row = cell.y - below.y;
+            let label = format!(
+                "L{:02}",
+                if layer == model.attention.layer { layer } else { layer - layer % per_line }
+            );
+            let cursor_line = layer / per_line == model.attention.layer / per_line;
+            if layer == model.attention.layer {
+                canvas.write(below, 0, row, &label, focus);
+            } else if layer % 4 == 0 && !cursor_line {
+                canvas.write(below, 0, row, &label, muted);
+            }
         }
         // Of two layers on a line a press takes the one that has the cursor's parity.
         if per_line == 1 || layer % 2 == model.attention.layer % 2 {
             canvas.hits.add(cell, Target::Head { layer, head });
         }
     }
-    let list = Rect { x: right + 2, width: below.right().saturating_sub(right + 2), ..below };
-    if list.width >= 10 {
-        canvas.write(list, 0, 0, "most", muted);
-        for (row, (layer, head, ratio)) in ranked.iter().take(usize::from(list.height.saturating_sub(1))).take(9).enumerate() {
-            let here = (*layer, *head) == (model.attention.layer, model.attention.head);
-            let style = canvas.style(if here { Role::Focus } else { Role::Text });
-            let name = format!("L{layer:02} H{head:02} ");
-            let digits = digits(*ratio);
-            canvas.write_all(list, 0, row as u16 + 1, &[(&name, muted), (&digits, style)]);
-        }
+    if beside {
+        let side =
+            Rect { x: below.x + map_width + 2, width: below.width.saturating_sub(map_width + 2), ..below };
+        canvas.write(side, 0, 0, &subject, strong);
+        legend(canvas, side, 0, extent, 4);
+        canvas.write(side, 0, 2, model.attention.scale.name(), muted);
+        draw_ranking(
+            canvas,
+            Rect { y: side.y + 4, height: side.height.saturating_sub(4), ..side },
+            model,
+            &ranked,
+        );
+    }
+}
+
+/// The heads that look back most, beside the map.
+fn draw_ranking(canvas: &mut Canvas<'_>, area: Rect, model: &Model, ranked: &[(usize, usize, f64)]) {
+    let (muted, text, focus) =
+        (canvas.style(Role::Muted), canvas.style(Role::Text), canvas.style(Role::HeatCursor));
+    for (row, (layer, head, ratio)) in ranked.iter().take(usize::from(area.height).min(9)).enumerate() {
+        let here = (*layer, *head) == (model.attention.layer, model.attention.head);
+        let name = format!("L{layer:02} H{head:02} ");
+        let pieces = [(name.as_str(), if here { focus } else { muted }), (&digits(*ratio), text)];
+        canvas.write_all(area, 0, row as u16, &pieces);
     }
 }
 
@@ -144,8 +171,10 @@ fn digits(share: f64) -> String {
     text.strip_prefix('0').map_or_else(|| "1.0".to_owned(), str::to_owned)
 }
 
-/// Least value, ramp, greatest value; returns the column after it.
-fn legend(canvas: &mut Canvas<'_>, area: Rect, column: u16, extent: Extent) -> u16 {
+/// Least value, ramp, greatest value; returns the column after it. The short form stands on the second
+/// line, under the subject.
+fn legend(canvas: &mut Canvas<'_>, area: Rect, column: u16, extent: Extent, cells: u16) -> u16 {
+    let row = u16::from(cells < 8);
     let muted = canvas.style(Role::Muted);
     let low = match extent.scale {
         Scale::Linear => extent.low,
@@ -153,11 +182,11 @@ fn legend(canvas: &mut Canvas<'_>, area: Rect, column: u16, extent: Extent) -> u
         Scale::Logarithmic => 0.0,
     };
     let low = if low > 0.0 && low < 0.005 { format!("{low:.0e}") } else { digits(low) };
-    let end = canvas.write_all(area, column, 0, &[(&low, muted), (" ", muted)]);
-    for step in 0..8 {
-        heat_cell(canvas, area, end + step, 0, f64::from(step) / 7.0);
+    let end = canvas.write_all(area, column, row, &[(&low, muted), (" ", muted)]);
+    for step in 0..cells {
+        heat_cell(canvas, area, end + step, row, f64::from(step) / f64::from(cells - 1));
     }
-    canvas.write_all(area, end + 8, 0, &[(" ", muted), (&digits(extent.high), muted)])
+    canvas.write_all(area, end + cells, row, &[(" ", muted), (&digits(extent.high), muted)])
 }
 
 /// Rows are chunks, columns answer tokens round the cursor; digits for the token under it.
@@ -207,26 +236,15 @@ pub fn draw_token_map(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     }
 }
 
-/// The column under the cursor: a bar over the heat, black or white by contrast.
+/// The column under the cursor: a bar over the heat.
 fn mark_cursor(canvas: &mut Canvas<'_>, line: Rect, column: u16, share: f64) {
-    let heat = canvas.theme.heat(share);
-    let rgb = match heat {
-        Color::Rgb(red, green, blue) => (red, green, blue),
-        Color::Indexed(index) => heat_scale::indexed_rgb(index),
-        _ => {
-            let style = canvas.style(Role::Cursor);
-            canvas.tint(Rect { x: line.x + column, width: 1, ..line }, style);
-            return;
-        }
-    };
-    let white = heat_scale::contrast(rgb, (255, 255, 255)) > heat_scale::contrast(rgb, (0, 0, 0));
-    let ink = match (heat, white) {
-        (Color::Indexed(_), true) => Color::Indexed(231),
-        (Color::Indexed(_), false) => Color::Indexed(16),
-        (_, true) => Color::Rgb(255, 255, 255),
-        (_, false) => Color::Rgb(0, 0, 0),
-    };
-    canvas.glyph(line, column, 0, '┃', Style::new().fg(ink).bg(heat));
+    let style = canvas.style(Role::HeatCursor);
+    if canvas.theme.heat_has_colour() {
+        let heat = canvas.theme.heat(share);
+        canvas.glyph(line, column, 0, '┃', style.bg(heat));
+    } else {
+        canvas.tint(Rect { x: line.x + column, width: 1, ..line }, style);
+    }
 }
 
 /// What the maps say about the token and the head under their cursors.
@@ -241,7 +259,7 @@ fn words(model: &Model, lookback: &Lookback) -> String {
     if let (Some((chunk, share)), Some([start, end]), Some(answer)) = (most, token, answer) {
         let token = answer.get(*start..*end).unwrap_or_default();
         text.push_str(&format!(
-            "Before {} it looked most at chunk {}, with {} of its attention.",
+            "{} looked most at chunk {} ({}).",
             quoted(token, 12),
             chunk + 1,
             percent(share)
@@ -250,7 +268,13 @@ fn words(model: &Model, lookback: &Lookback) -> String {
     if let Some(ratio) = ratio_at_cursor(model, lookback) {
         let ranked = ranked(model, lookback);
         let rank = ranked.iter().filter(|(_, _, other)| *other > ratio).count() + 1;
-        text.push_str(&format!(" This head is number {rank} of {}.", ranked.len()));
+        let cursor = &model.attention;
+        text.push_str(&format!(
+            " L{:02} H{:02} ranks {rank} of {}.",
+            cursor.layer,
+            cursor.head,
+            ranked.len()
+        ));
     }
     text
 }

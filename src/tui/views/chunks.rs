@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::words::{counted, quoted};
+use super::words::counted;
 use super::{absent, pane_frame, sentence};
 use crate::evidence::{ChunkEvidence, Status};
 use crate::tui::hit::Target;
@@ -60,7 +60,13 @@ fn why_empty(model: &Model) -> (String, Role) {
     }
 }
 
-fn draw_list(canvas: &mut Canvas<'_>, area: Rect, model: &Model, chunks: &[ChunkEvidence], trusted: &[Option<bool>]) {
+fn draw_list(
+    canvas: &mut Canvas<'_>,
+    area: Rect,
+    model: &Model,
+    chunks: &[ChunkEvidence],
+    trusted: &[Option<bool>],
+) {
     let height = usize::from(area.height);
     let first = model.chunk.saturating_sub(height / 2).min(chunks.len().saturating_sub(height));
     for (line, (index, chunk)) in chunks.iter().enumerate().skip(first).take(height).enumerate() {
@@ -91,12 +97,12 @@ fn draw_chunk(
     };
     let (verdict, muted) = (canvas.style(role), canvas.style(Role::Muted));
     let rank = format!("{:>2} ", index + 1);
-    let score = chunk.score.map_or_else(|| format!("{:>8}", "no score"), |score| format!("{score:>8.3}"));
+    let score = chunk.score.map_or_else(|| format!("{:>8}", "no score"), |score| format!("{score:>8.2}"));
     let mut column = canvas.write_all(area, 1, 0, &[(&rank, muted), (word, verdict), ("  ", muted)]);
     if let Some(p) = chunk.p_value {
         let text = format!("p {:.3} ", p.value());
         column = canvas.write(area, column, 0, &text, verdict);
-        let bar_width = area.width.saturating_sub(column + 24).clamp(6, 24);
+        let bar_width = area.width.saturating_sub(column + 23).clamp(6, 24);
         if area.width > column + bar_width {
             let bar = Rect { x: area.x + column, width: bar_width, ..area };
             let alpha = model.thresholds.alpha.value();
@@ -144,7 +150,9 @@ fn draw_text(
     }
     let role = if trusted.get(model.chunk) == Some(&Some(false)) { Role::Dropped } else { Role::Text };
     let style = canvas.style(role);
-    for (row, line) in wrapped.lines.iter().skip(usize::from(first)).take(usize::from(area.height)).enumerate() {
+    for (row, line) in
+        wrapped.lines.iter().skip(usize::from(first)).take(usize::from(area.height)).enumerate()
+    {
         canvas.write(area, 0, row as u16, wrapped.shown(line).trim_end(), style);
     }
     if end < chunk.text.len() && first == furthest {
@@ -180,9 +188,6 @@ fn words(model: &Model, chunks: &[ChunkEvidence]) -> String {
     };
     if chunk.correct == Some(true) {
         text.push_str(" It comes from a document that holds the answer.");
-    }
-    if let Some(document) = chunk.document.as_deref().filter(|document| *document != chunk.id) {
-        text.push_str(&format!(" Cut from {}.", quoted(document, 24)));
     }
     text
 }

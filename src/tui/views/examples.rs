@@ -15,7 +15,7 @@ fn status(row: &Row, tally: Option<Tally>) -> (&'static str, Role) {
     let Some(evidence) = &row.evidence else { return ("·", Role::Muted) };
     match evidence.status {
         Status::Error => ("×", Role::Error),
-        _ if tally.is_some_and(|tally| tally.flagged > 0) => ("!", Role::BarHigh),
+        _ if tally.is_some_and(|tally| tally.flagged > 0) => ("!", Role::Error),
         Status::Partial => ("~", Role::Warning),
         Status::Ok if evidence.reading.is_none() => ("○", Role::Muted),
         Status::Ok => ("✓", Role::Trusted),
@@ -81,7 +81,7 @@ fn words(model: &Model) -> String {
     let mut text = format!(
         "{} of {} flagged at {:.2}: {}.",
         total.flagged,
-        counted(total.read, "read answer is", "read answers are").replacen(" is", "", 1).replacen(" are", "", 1),
+        counted(total.read, "read answer", "read answers"),
         model.thresholds.token,
         counted(total.spans, "span", "spans"),
     );
@@ -104,7 +104,8 @@ pub fn draw_strip(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     let at = shown.partition_point(|index| *index < model.selected);
     let place = format!("{}/{} ", at + 1, shown.len());
     let (strong, muted, style) = (canvas.style(Role::Strong), canvas.style(Role::Muted), canvas.style(role));
-    let spans = tally.filter(|tally| tally.spans > 0).map(|tally| format!("{} ", tally.spans)).unwrap_or_default();
+    let spans =
+        tally.filter(|tally| tally.spans > 0).map(|tally| format!("{} ", tally.spans)).unwrap_or_default();
     let pieces = [
         (place.as_str(), muted),
         (glyph, style),

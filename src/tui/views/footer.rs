@@ -41,7 +41,8 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
         if usize::from(column) + needed > usize::from(room.width) {
             break;
         }
-        column = canvas.write_all(room, column, 0, &[(&label, key), (" ", muted), (hint, muted), ("   ", muted)]);
+        column =
+            canvas.write_all(room, column, 0, &[(&label, key), (" ", muted), (hint, muted), ("   ", muted)]);
     }
     let close = if model.overlay.is_some() { " close" } else { " quit" };
     let pieces = [("?", key), (" help   ", muted), ("q", key), (close, muted)];
@@ -55,7 +56,8 @@ fn prompt(model: &Model) -> Option<(String, &str, String)> {
         return Some(("search help: ".into(), query, "Enter keeps, Esc clears".into()));
     }
     if model.filter.typing {
-        let note = format!("{} of {} · Enter keeps, Esc goes back", model.rows.shown().len(), model.rows.len());
+        let note =
+            format!("{} of {} · Enter keeps, Esc goes back", model.rows.shown().len(), model.rows.len());
         return Some(("filter: ".into(), &model.filter.text, note));
     }
     let typed = model.typed.as_ref()?;

@@ -71,10 +71,8 @@ fn entries(model: &Model, query: &str) -> Vec<HelpLine> {
     let query = query.to_lowercase();
     let mut lines = Vec::new();
     for context in contexts {
-        let matching: Vec<&'static Entry> = ACTIONS
-            .iter()
-            .filter(|entry| entry.context == context && matches(entry, &query))
-            .collect();
+        let matching: Vec<&'static Entry> =
+            ACTIONS.iter().filter(|entry| entry.context == context && matches(entry, &query)).collect();
         if matching.is_empty() {
             continue;
         }

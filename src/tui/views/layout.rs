@@ -38,13 +38,16 @@ pub fn arrange(area: Rect, model: &Model) -> Arrangement {
         Constraint::Length(1),
     ])
     .areas(area);
-    let panes = if single || model.zoom {
-        vec![(model.focus, body)]
-    } else {
-        stacked(body, model.focus)
-    };
+    let panes = if single || model.zoom { vec![(model.focus, body)] } else { stacked(body, model.focus) };
     let (question, panes) = with_question(panes, model, single);
-    Arrangement::Shown { header, strip: (!single).then_some(strip), tabs: Some(tabs), question, panes, footer }
+    Arrangement::Shown {
+        header,
+        strip: (!single).then_some(strip),
+        tabs: Some(tabs),
+        question,
+        panes,
+        footer,
+    }
 }
 
 fn wide(area: Rect, model: &Model) -> Arrangement {
@@ -55,9 +58,9 @@ fn wide(area: Rect, model: &Model) -> Arrangement {
         return Arrangement::Shown { header, strip: None, tabs: None, question: None, panes, footer };
     }
     let [left, centre, right] = Layout::horizontal([
-        Constraint::Percentage(25),
+        Constraint::Percentage(24),
         Constraint::Min(40),
-        Constraint::Length((area.width * 29 / 100).clamp(35, 56)),
+        Constraint::Length((area.width * 32 / 100).clamp(38, 56)),
     ])
     .areas(body);
     let [question, chunks, answer] = Layout::vertical([
@@ -99,9 +102,13 @@ fn with_question(
         && !single
         && !model.zoom
     {
+        // The strip above holds it where it is short enough.
+        let question = model.row().map_or("", |row| row.question.as_str());
+        if crate::tui::widgets::width(&crate::text::visible_line(question)) + 24 < area.width {
+            return (None, panes);
+        }
         let lines = question_height(area.width, area.height, model).min(3);
-        let [question, rest] =
-            Layout::vertical([Constraint::Length(lines), Constraint::Min(6)]).areas(area);
+        let [question, rest] = Layout::vertical([Constraint::Length(lines), Constraint::Min(6)]).areas(area);
         panes[0].1 = rest;
         return (Some(question), panes);
     }
@@ -118,10 +125,5 @@ fn question_height(width: u16, height: u16, model: &Model) -> u16 {
 pub fn overlay(area: Rect) -> Rect {
     let width = area.width.saturating_sub(4).min(84);
     let height = area.height.saturating_sub(2).min(36);
-    Rect {
-        x: area.x + (area.width - width) / 2,
-        y: area.y + (area.height - height) / 2,
-        width,
-        height,
-    }
+    Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height }
 }

@@ -82,7 +82,14 @@ fn draw_pane(canvas: &mut Canvas<'_>, area: Rect, model: &Model, pane: Pane, wit
 }
 
 /// A pane's frame with its number and title; returns the inside.
-fn pane_frame(canvas: &mut Canvas<'_>, area: Rect, model: &Model, pane: Pane, title: &str, read_out: &str) -> Rect {
+fn pane_frame(
+    canvas: &mut Canvas<'_>,
+    area: Rect,
+    model: &Model,
+    pane: Pane,
+    title: &str,
+    read_out: &str,
+) -> Rect {
     let focused = model.focus == pane && model.overlay.is_none();
     let number = pane.number().to_string();
     let name = canvas.style(if focused { Role::Focus } else { Role::Strong });

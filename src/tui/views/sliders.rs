@@ -70,7 +70,7 @@ fn draw_slider(canvas: &mut Canvas<'_>, area: Rect, model: &Model, name: SliderN
 /// `14 → 9 spans, 3 answers change`, against the default.
 fn effect(model: &Model, name: SliderName) -> String {
     if !name.is_moved(&model.thresholds, &model.defaults) {
-        return format!("{} {}", name.measure(&model.rows.total()), name.counted());
+        return name.counted(name.measure(&model.rows.total()));
     }
     match model.effect(name) {
         None => "counting …".into(),

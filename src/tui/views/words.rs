@@ -7,9 +7,9 @@ pub fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// `41 %`.
+/// `41 %`, never broken between the two.
 pub fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
+    format!("{:.0}\u{a0}%", share * 100.0)
 }
 
 /// A piece of data in quotes, on one line, at most `most` characters long.

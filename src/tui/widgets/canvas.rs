@@ -58,7 +58,7 @@ impl Canvas<'_> {
             let cut = row + 1 == lines && lines < wrapped.lines.len();
             let mut content = wrapped.shown(line).trim_end().to_owned();
             if cut {
-                content = format!("{} …", fit(&content, area.width.saturating_sub(2)));
+                content.push_str(" …");
             }
             self.write(area, 0, row as u16, &content, style);
         }
@@ -90,9 +90,13 @@ impl Canvas<'_> {
                     before.reset();
                 }
             }
-            for position in row.positions() {
-                self.buffer[position].reset();
-            }
+            self.clear_cells(row);
+        }
+    }
+
+    fn clear_cells(&mut self, area: Rect) {
+        for position in area.intersection(self.buffer.area).positions() {
+            self.buffer[position].reset();
         }
     }
 
@@ -112,12 +116,16 @@ impl Canvas<'_> {
             self.glyph(area, 0, row, '│', border);
             self.glyph(area, right, row, '│', border);
         }
-        for (column, row, corner) in [(0, 0, '╭'), (right, 0, '╮'), (0, bottom, '╰'), (right, bottom, '╯')] {
+        for (column, row, corner) in [(0, 0, '╭'), (right, 0, '╮'), (0, bottom, '╰'), (right, bottom, '╯')]
+        {
             self.glyph(area, column, row, corner, border);
         }
         let top = Rect { x: area.x + 2, width: area.width.saturating_sub(4), height: 1, ..area };
         let mut end = 0;
         if top.width > 2 {
+            // The border's colour must not shine through the title.
+            let title_width = title.iter().map(|(text, _)| width(&visible_line(text))).sum::<u16>() + 2;
+            self.clear_cells(Rect { width: title_width.min(top.width), ..top });
             end = self.write(top, 0, 0, " ", border);
             end = self.write_all(top, end, 0, title);
             end = self.write(top, end, 0, " ", border);
@@ -126,8 +134,10 @@ impl Canvas<'_> {
         let room = top.width.saturating_sub(end + 3);
         if !read_out.is_empty() && room >= 8 {
             let style = self.style(Role::Muted);
-            let shown = fit(&read_out, room);
-            self.write_right(top, 0, &format!(" {shown} "), style);
+            let shown = format!(" {} ", fit(&read_out, room));
+            let columns = width(&shown).min(top.width);
+            self.clear_cells(Rect { x: top.right() - columns, width: columns, ..top });
+            self.write_right(top, 0, &shown, style);
         }
         area.inner(ratatui::layout::Margin::new(1, 1))
     }
@@ -171,7 +181,7 @@ mod tests {
     fn text_that_does_not_fit_ends_in_an_ellipsis_at_a_whole_character() {
         assert_eq!(drawn(5, "abcde"), "abcde");
         assert_eq!(drawn(4, "abcde"), "abc…");
-        assert_eq!(drawn(4, "市長は"), "市…");
+        assert_eq!(drawn(4, "市長は"), "市 …");
         assert_eq!(drawn(0, "abc"), "");
     }
 

@@ -28,8 +28,7 @@ impl HeatMap<'_> {
     pub fn draw(&self, canvas: &mut Canvas<'_>, area: Rect) -> Vec<(usize, usize, Rect)> {
         let mut places = Vec::new();
         let per_line = if canvas.theme.heat_has_colour() { 2 } else { 1 };
-        let shown_columns =
-            (usize::from(area.width) / usize::from(self.cell_width.max(1))).min(self.columns);
+        let shown_columns = (usize::from(area.width) / usize::from(self.cell_width.max(1))).min(self.columns);
         let first = self.first_row(area.height, per_line);
         for line in 0..area.height {
             let row = first + usize::from(line) * per_line;
@@ -86,13 +85,10 @@ impl HeatMap<'_> {
             && cursor_column == column
             && (row..row + 2).contains(&cursor_row)
         {
-            let style = canvas.style(Role::Cursor);
             let glyph = if cursor_row == row { '▀' } else { '▄' };
-            // The cursor's half in the cursor's own background, the other half as it was.
+            // The cursor's half in its own hue, the other half as it was.
             let other = if cursor_row == row { lower } else { upper };
-            let mut marked = Style::new();
-            marked.fg = style.bg;
-            marked.bg = other;
+            let marked = Style { bg: other, ..canvas.style(Role::HeatCursor) };
             for at in 0..cell.width {
                 canvas.glyph(cell, at, 0, glyph, marked);
             }
@@ -101,7 +97,8 @@ impl HeatMap<'_> {
 
     fn shade(&self, canvas: &mut Canvas<'_>, cell: Rect, row: usize, column: usize) {
         let glyph = (self.value)(row, column).map_or(' ', |value| shade(self.extent.place(value)));
-        let style = canvas.style(if self.cursor == Some((row, column)) { Role::Cursor } else { Role::Text });
+        let style =
+            canvas.style(if self.cursor == Some((row, column)) { Role::HeatCursor } else { Role::Text });
         for at in 0..cell.width {
             canvas.glyph(cell, at, 0, glyph, style);
         }

@@ -7,7 +7,7 @@ mod score_strip;
 mod slider;
 mod span_text;
 
-pub use canvas::Canvas;
+pub use canvas::{Canvas, width};
 pub use heat_map::{HeatMap, heat_cell};
 pub use p_value_bar::p_value_bar;
 pub use score_strip::{gold_line, score_strip};

@@ -143,7 +143,10 @@ fn is_blank(text: &str) -> bool {
 }
 
 fn closes(text: &str) -> bool {
-    matches!(text, "。" | "、" | "，" | "．" | "！" | "？" | "：" | "；" | "」" | "』" | "）" | "】" | "》" | "〉")
+    matches!(
+        text,
+        "。" | "、" | "，" | "．" | "！" | "？" | "：" | "；" | "」" | "』" | "）" | "】" | "》" | "〉"
+    )
 }
 
 struct Layout<'a> {
