@@ -1,1 +1,42 @@
-//! (room under construction)
+//! The terminal inspector.
+//!
+//! Event -> [`Action`] -> [`update`] -> [`Effect`]s -> worker -> event; [`view`] draws the [`Model`] and
+//! says what stands where. One thread reads the terminal, one the inspection, one writes exports; the
+//! screen's thread sleeps until one of them has something to say.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `session` | the entry, the loop |
+//! | `terminal` | modes of the terminal, taken and given back; panics; signals |
+//! | `event`, `action`, `hit` | what came in, the table of commands, what stands where |
+//! | `model`, `update` | the state, and all that changes it |
+//! | `views`, `widgets`, `theme`, `heat_scale` | the screen |
+//! | `clipboard`, `picture` | copying through the terminal, a screen as SVG |
+
+pub mod action;
+mod clipboard;
+mod event;
+mod heat_scale;
+mod hit;
+mod model;
+mod picture;
+mod session;
+mod terminal;
+mod theme;
+mod update;
+mod views;
+mod widgets;
+
+pub use action::{Action, Command, ExportKind, key_list};
+pub use event::{Event, actions, coalesce};
+pub use heat_scale::Scale;
+pub use hit::{HitMap, Limits, Target};
+pub use model::{
+    AttentionCursor, Filter, Guarantee, Model, Overlay, Pane, Phase, Row, Rows, RunState, SliderEffect,
+    SliderName, Strip, Subject, Tally, Toast, TokenUnits, Tone,
+};
+pub use picture::svg;
+pub use session::{Export, ExportRequest, Outcome, Session, TuiError, run};
+pub use theme::{ColourDepth, Role, Theme, ThemeChoice};
+pub use update::{Effect, update};
+pub use views::{draw, view};

@@ -1,0 +1,212 @@
+//! All that the screen shows, changed only by `update`.
+
+mod attention;
+mod filter;
+mod pane;
+mod rows;
+mod run_state;
+mod sliders;
+mod token_units;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use attention::{AttentionCursor, Subject, mass};
+pub use filter::Filter;
+pub use pane::{Overlay, Pane, Strip};
+pub use rows::{Row, Rows, Tally};
+pub use run_state::{Phase, RunState, Toast, Tone};
+pub use sliders::{SliderEffect, SliderName};
+pub use token_units::TokenUnits;
+
+use super::hit::Limits;
+use crate::certify::Alpha;
+use crate::evidence::{DetectorScores, Evidence, Findings, Reading, Thresholds, chosen_detector};
+
+/// Says what is guaranteed at a level, in plain sentences.
+pub type Guarantee = Arc<dyn Fn(Alpha) -> Vec<String> + Send + Sync>;
+
+/// The state of the inspector.
+pub struct Model {
+    /// Data set and model, for the header.
+    pub title: String,
+    pub rows: Rows,
+    /// Index into `rows` of the example on the screen.
+    pub selected: usize,
+    pub filter: Filter,
+    pub focus: Pane,
+    pub zoom: bool,
+    pub overlay: Option<Overlay>,
+    pub thresholds: Thresholds,
+    pub defaults: Thresholds,
+    /// Chunk under selection, and how far its text is scrolled.
+    pub chunk: usize,
+    pub chunk_scroll: u16,
+    /// Token under the cursor.
+    pub token: usize,
+    pub strip: Strip,
+    pub attention: AttentionCursor,
+    pub slider: SliderName,
+    /// A number being typed into the selected slider.
+    pub typed: Option<String>,
+    /// The slider held by the pointer: first column and width of its track.
+    pub drag: Option<(SliderName, u16, u16)>,
+    pub run: RunState,
+    pub notices: Vec<String>,
+    pub toast: Option<Toast>,
+    /// Whether the pointer belongs to the inspector.
+    pub mouse: bool,
+    /// Sentences about what holds at the present alpha.
+    pub guarantee: Vec<String>,
+    /// What the last drawing knew of the layout.
+    pub limits: Limits,
+    /// Decisions about the selected example, as of the present thresholds.
+    pub findings: Option<Findings>,
+    guarantee_at: Guarantee,
+}
+
+impl fmt::Debug for Model {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Model")
+            .field("rows", &self.rows.len())
+            .field("selected", &self.selected)
+            .field("focus", &self.focus)
+            .field("overlay", &self.overlay)
+            .field("thresholds", &self.thresholds)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Model {
+    /// An empty screen: nothing is planned yet.
+    pub fn new(title: &str, thresholds: Thresholds, defaults: Thresholds, guarantee: Guarantee) -> Self {
+        let mut model = Self {
+            title: title.to_owned(),
+            rows: Rows::new(thresholds.clone()),
+            selected: 0,
+            filter: Filter::default(),
+            focus: Pane::Examples,
+            zoom: false,
+            overlay: None,
+            thresholds,
+            defaults,
+            chunk: 0,
+            chunk_scroll: 0,
+            token: 0,
+            strip: Strip::default(),
+            attention: AttentionCursor::default(),
+            slider: SliderName::Alpha,
+            typed: None,
+            drag: None,
+            run: RunState::default(),
+            notices: Vec::new(),
+            toast: None,
+            mouse: true,
+            guarantee: Vec::new(),
+            limits: Limits::default(),
+            findings: None,
+            guarantee_at: guarantee,
+        };
+        model.guarantee = (model.guarantee_at)(model.thresholds.alpha);
+        model
+    }
+
+    /// The selected row, where there is one.
+    pub fn row(&self) -> Option<&Row> {
+        self.rows.get(self.selected)
+    }
+
+    /// Evidence of the selected row.
+    pub fn evidence(&self) -> Option<&Evidence> {
+        self.row()?.evidence.as_deref()
+    }
+
+    /// The reading of the selected row.
+    pub fn reading(&self) -> Option<&Reading> {
+        self.evidence()?.reading.as_ref()
+    }
+
+    /// The scores on display: the chosen detector's.
+    pub fn detector(&self) -> Option<&DetectorScores> {
+        chosen_detector(self.reading()?, &self.thresholds)
+    }
+
+    /// Number of chunks of the selected row.
+    pub fn chunk_count(&self) -> usize {
+        self.evidence().map_or(0, |evidence| evidence.chunks.len())
+    }
+
+    /// Number of answer tokens of the selected row.
+    pub fn token_count(&self) -> usize {
+        self.reading().map_or(0, |reading| reading.tokens.len())
+    }
+
+    /// The flagged span that holds the token under the cursor, from 0.
+    pub fn span_at_cursor(&self) -> Option<usize> {
+        self.findings.as_ref()?.spans.iter().position(|span| span.tokens.contains(&self.token))
+    }
+
+    /// Selects an example and puts all cursors at its start (the token cursor at its first flag).
+    pub fn select(&mut self, index: usize) {
+        let index = index.min(self.rows.len().saturating_sub(1));
+        let other = index != self.selected;
+        self.selected = index;
+        if other {
+            self.chunk = 0;
+            self.chunk_scroll = 0;
+            self.token = 0;
+            self.refresh();
+            self.token = self.first_flagged_token();
+        } else {
+            self.refresh();
+        }
+    }
+
+    /// Decides about the selected example anew and keeps the cursors inside it.
+    pub fn refresh(&mut self) {
+        self.findings = self.rows.findings(self.selected, &self.thresholds);
+        self.chunk = self.chunk.min(self.chunk_count().saturating_sub(1));
+        self.token = self.token.min(self.token_count().saturating_sub(1));
+        let (layers, heads) = self
+            .reading()
+            .and_then(|reading| reading.lookback.as_ref())
+            .map_or((0, 0), |lookback| (lookback.layers, lookback.heads));
+        if layers > 0 && heads > 0 {
+            self.attention.layer = self.attention.layer.min(layers - 1);
+            self.attention.head = self.attention.head.min(heads - 1);
+        }
+    }
+
+    /// Applies thresholds that changed: the selected example at once, the others in slices.
+    pub fn decide_anew(&mut self) {
+        let baselines = SliderName::ALL
+            .into_iter()
+            .filter(|slider| slider.is_moved(&self.thresholds, &self.defaults))
+            .map(|slider| slider.with_default(&self.thresholds, &self.defaults));
+        self.rows.aim(self.thresholds.clone(), baselines.collect());
+        self.guarantee = (self.guarantee_at)(self.thresholds.alpha);
+        self.refresh();
+    }
+
+    /// First token of the first flagged span; 0 where nothing is flagged.
+    pub fn first_flagged_token(&self) -> usize {
+        let first = self.findings.as_ref().and_then(|findings| findings.spans.first());
+        first.map_or(0, |span| span.tokens.start)
+    }
+
+    /// What moving a slider away from its default did to all evidence; `None` while it is at its
+    /// default or still being counted.
+    pub fn effect(&self, slider: SliderName) -> Option<SliderEffect> {
+        if !slider.is_moved(&self.thresholds, &self.defaults) {
+            return None;
+        }
+        let base = slider.with_default(&self.thresholds, &self.defaults);
+        self.rows.compare(&base, &self.thresholds, slider)
+    }
+
+    /// Units of the answer that share no character, with their tokens.
+    pub fn token_units(&self) -> Option<TokenUnits> {
+        Some(TokenUnits::new(&self.reading()?.tokens))
+    }
+}

@@ -1,0 +1,311 @@
+//! The entry of the inspector, and its loop.
+
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
+use std::thread;
+
+use ratatui::Terminal;
+use ratatui::backend::{Backend, CrosstermBackend};
+use ratatui::crossterm::event as terminal_event;
+use ratatui::crossterm::queue;
+use ratatui::crossterm::style::force_color_output;
+use ratatui::crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
+
+use super::action::{Action, ExportKind};
+use super::event::{self, Event};
+use super::hit::HitMap;
+use super::model::{Guarantee, Model, Phase};
+use super::terminal::{self, TerminalGuard};
+use super::theme::{ColourDepth, Theme, ThemeChoice};
+use super::update::{self, Effect};
+use super::{clipboard, views};
+use crate::evidence::{Evidence, Thresholds};
+use crate::inspect::Message;
+
+/// What is to be written.
+#[derive(Debug, Clone, Copy)]
+pub struct ExportRequest<'a> {
+    pub kind: ExportKind,
+    /// All evidence on the screen, in file order.
+    pub evidence: &'a [Evidence],
+    /// The sliders as they stand.
+    pub thresholds: &'a Thresholds,
+}
+
+/// Writes an export under a name of its own choice, never over an existing file, and says where.
+pub type Export = Box<dyn Fn(ExportRequest<'_>) -> Result<PathBuf, String> + Send>;
+
+/// Everything that an inspection on the screen needs.
+pub struct Session {
+    /// Data set and model, for the header.
+    pub title: String,
+    /// News of the inspection. The sender is dropped when it ends.
+    pub messages: Receiver<Message>,
+    /// The sliders at the start.
+    pub thresholds: Thresholds,
+    /// What `r` goes back to.
+    pub defaults: Thresholds,
+    /// Set when the user stops the work or leaves.
+    pub cancel: Arc<AtomicBool>,
+    /// What is guaranteed at an alpha, in plain sentences, the most important first.
+    pub guarantee: Guarantee,
+    pub export: Export,
+    pub theme: ThemeChoice,
+    /// `None`: found out from the environment.
+    pub depth: Option<ColourDepth>,
+}
+
+/// What remains when the screen is gone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The sliders as they were left.
+    pub thresholds: Thresholds,
+    /// Files that were written.
+    pub exported: Vec<PathBuf>,
+    /// What the run had to say: printing across the screen was not possible.
+    pub notices: Vec<String>,
+    /// Why the inspection ended early, if it did.
+    pub failed: Option<String>,
+}
+
+/// Why there is no screen.
+#[derive(Debug, thiserror::Error)]
+pub enum TuiError {
+    #[error(
+        "the inspector needs a terminal, and standard output is none: run it without a pipe, or use \
+         `ragscope report` for a file"
+    )]
+    NotATerminal,
+    #[error("the terminal failed while {doing}: {source}")]
+    Terminal {
+        /// What was being done.
+        doing: &'static str,
+        source: io::Error,
+    },
+}
+
+fn failed(doing: &'static str) -> impl FnOnce(io::Error) -> TuiError {
+    move |source| TuiError::Terminal { doing, source }
+}
+
+/// Runs the inspector on this thread until the user leaves.
+///
+/// # Errors
+/// When standard output is no terminal, or the terminal fails.
+pub fn run(session: Session) -> Result<Outcome, TuiError> {
+    if !io::stdout().is_terminal() {
+        return Err(TuiError::NotATerminal);
+    }
+    let theme = Theme::choose(session.theme, session.depth, &|name| std::env::var(name).ok());
+    // The theme has decided about colour. crossterm's own NO_COLOR writes empty colour codes, which
+    // cancel bold and reverse as well.
+    force_color_output(true);
+    let (sender, events) = mpsc::channel();
+    let guard = TerminalGuard::enter().map_err(failed("taking the screen"))?;
+    terminal::watch_signals().map_err(failed("watching for signals"))?;
+    read_terminal(sender.clone()).map_err(failed("starting to read keys"))?;
+    forward(session.messages, sender.clone()).map_err(failed("starting to listen to the run"))?;
+    let exports = exporter(session.export, sender).map_err(failed("starting the writer of exports"))?;
+    let mut model = Model::new(&session.title, session.thresholds, session.defaults, session.guarantee);
+    let out = BufWriter::with_capacity(64 * 1024, io::stdout());
+    let mut screen = Terminal::new(CrosstermBackend::new(out)).map_err(failed("measuring the screen"))?;
+    let mut exported = Vec::new();
+    let mut outside = Outside { cancel: &session.cancel, exports: &exports };
+    let result = drive(&mut screen, &mut model, &theme, &events, &mut exported, &mut outside);
+    session.cancel.store(true, Ordering::SeqCst);
+    drop(guard);
+    result.map_err(failed("drawing"))?;
+    let mut notices = model.notices;
+    notices.extend(terminal::take_panics());
+    let failed = match model.run.phase {
+        Phase::Failed(reason) => Some(reason),
+        _ => None,
+    };
+    Ok(Outcome { thresholds: model.thresholds, exported, notices, failed })
+}
+
+/// Where effects go.
+trait Effects {
+    /// Does it; an action says what came of it at once.
+    fn perform(&mut self, effect: Effect, out: &mut dyn Write) -> io::Result<Option<Action>>;
+}
+
+struct Outside<'a> {
+    cancel: &'a AtomicBool,
+    exports: &'a Sender<ExportJob>,
+}
+
+impl Effects for Outside<'_> {
+    fn perform(&mut self, effect: Effect, mut out: &mut dyn Write) -> io::Result<Option<Action>> {
+        match effect {
+            Effect::Quit => {}
+            Effect::CancelRun => self.cancel.store(true, Ordering::SeqCst),
+            Effect::Export { kind, evidence, thresholds } => {
+                if self.exports.send(ExportJob { kind, evidence, thresholds }).is_err() {
+                    return Ok(Some(Action::Exported(Err("the writer of exports has ended".into()))));
+                }
+            }
+            Effect::Copy(text) => match clipboard::sequence(&text) {
+                Some(sequence) => {
+                    out.write_all(sequence.as_bytes())?;
+                    out.flush()?;
+                }
+                None => {
+                    let text = "too long for the terminal's clipboard: e writes it to a file".to_owned();
+                    return Ok(Some(Action::Say(text)));
+                }
+            },
+            Effect::Mouse(take) => terminal::write_mouse(&mut out, take)?,
+        }
+        Ok(None)
+    }
+}
+
+/// A backend that effects can write through, and that can hold a frame together.
+trait Screen: Backend<Error = io::Error> {
+    fn out(&mut self) -> &mut dyn Write;
+}
+
+impl<W: Write> Screen for CrosstermBackend<W> {
+    fn out(&mut self) -> &mut dyn Write {
+        self
+    }
+}
+
+/// The loop: draw when something changed, sleep until something happens, take all that waits.
+fn drive<S: Screen>(
+    screen: &mut Terminal<S>,
+    model: &mut Model,
+    theme: &Theme,
+    events: &Receiver<Event>,
+    exported: &mut Vec<PathBuf>,
+    effects: &mut dyn Effects,
+) -> io::Result<()> {
+    let mut dirty = true;
+    let mut hits = HitMap::default();
+    loop {
+        if dirty {
+            hits = draw(screen, model, theme)?;
+            model.limits = hits.limits.clone();
+            dirty = false;
+        }
+        let first = if model.rows.has_pending() {
+            match events.try_recv() {
+                Ok(event) => Some(event),
+                Err(TryRecvError::Empty) => None,
+                Err(TryRecvError::Disconnected) => return Ok(()),
+            }
+        } else {
+            match events.recv() {
+                Ok(event) => Some(event),
+                Err(_) => return Ok(()),
+            }
+        };
+        let Some(first) = first else {
+            model.rows.decide_slice();
+            dirty = true;
+            continue;
+        };
+        let mut waiting: Vec<Event> = std::iter::once(first).chain(events.try_iter().take(1023)).collect();
+        event::coalesce(&mut waiting);
+        for event in waiting {
+            if let Event::Exported(Ok(path)) = &event {
+                exported.push(path.clone());
+            }
+            for action in event::actions(event, model, &hits) {
+                dirty = true;
+                for effect in update::update(model, action) {
+                    if effect == Effect::Quit {
+                        return Ok(());
+                    }
+                    if let Some(answer) = effects.perform(effect, screen.backend_mut().out())? {
+                        update::update(model, answer);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// One frame, written as a whole: the terminal shows it when it is complete.
+fn draw<S: Screen>(screen: &mut Terminal<S>, model: &Model, theme: &Theme) -> io::Result<HitMap> {
+    let _held = terminal::hold_output();
+    let mut out = screen.backend_mut().out();
+    queue!(&mut out, BeginSynchronizedUpdate)?;
+    // `Terminal::draw` would hide the cursor with every frame.
+    screen.autoresize()?;
+    let mut frame = screen.get_frame();
+    let hits = views::view(model, theme, &mut frame);
+    screen.flush()?;
+    screen.swap_buffers();
+    let mut out = screen.backend_mut().out();
+    queue!(&mut out, EndSynchronizedUpdate)?;
+    Backend::flush(screen.backend_mut())?;
+    Ok(hits)
+}
+
+fn read_terminal(sender: Sender<Event>) -> io::Result<()> {
+    let read = move || {
+        loop {
+            let event = match terminal_event::read() {
+                Ok(event) => Event::of_terminal(event),
+                Err(error) => {
+                    let _ = sender.send(Event::InputEnded(error.to_string()));
+                    return;
+                }
+            };
+            if let Some(event) = event
+                && sender.send(event).is_err()
+            {
+                return;
+            }
+        }
+    };
+    thread::Builder::new().name("keys".into()).spawn(read).map(drop)
+}
+
+fn forward(messages: Receiver<Message>, sender: Sender<Event>) -> io::Result<()> {
+    let listen = move || {
+        for message in messages {
+            if sender.send(Event::Message(Box::new(message))).is_err() {
+                return;
+            }
+        }
+        let panics = terminal::take_panics();
+        let said = (!panics.is_empty()).then(|| panics.join("; "));
+        let _ = sender.send(Event::MessagesEnded(said));
+    };
+    thread::Builder::new().name("messages".into()).spawn(listen).map(drop)
+}
+
+struct ExportJob {
+    kind: ExportKind,
+    evidence: Vec<Arc<Evidence>>,
+    thresholds: Thresholds,
+}
+
+/// The thread that writes exports, one after the other. A panic of a writer is its answer.
+fn exporter(export: Export, sender: Sender<Event>) -> io::Result<Sender<ExportJob>> {
+    let (jobs, waiting) = mpsc::channel::<ExportJob>();
+    let write = move || {
+        for job in waiting {
+            let evidence: Vec<Evidence> = job.evidence.iter().map(|one| Evidence::clone(one)).collect();
+            let request = ExportRequest { kind: job.kind, evidence: &evidence, thresholds: &job.thresholds };
+            let result = catch_unwind(AssertUnwindSafe(|| export(request)));
+            let result = result.unwrap_or_else(|_| Err("the writer panicked".into()));
+            if sender.send(Event::Exported(result)).is_err() {
+                return;
+            }
+        }
+    };
+    thread::Builder::new().name("exports".into()).spawn(write)?;
+    Ok(jobs)
+}
+
+#[cfg(test)]
+#[path = "session_tests.rs"]
+mod tests;

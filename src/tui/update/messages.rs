@@ -1,0 +1,62 @@
+//! News of the inspection.
+
+use super::fail;
+use crate::inspect::Message;
+use crate::tui::model::{Model, Phase};
+
+/// Takes one message in.
+pub fn receive(model: &mut Model, message: Message) {
+    match message {
+        Message::Stage(stage) => model.run.stage = stage,
+        Message::Planned(planned) => {
+            model.run.total = model.run.total.max(planned.len());
+            model.rows.plan(planned, &model.filter);
+            model.refresh();
+        }
+        Message::Evidence(evidence) => {
+            let first_reading = model.reading().is_none();
+            let index = model.rows.put(*evidence, &model.filter);
+            if index == model.selected {
+                model.refresh();
+                if first_reading && model.reading().is_some() {
+                    model.token = model.first_flagged_token();
+                }
+            }
+        }
+        Message::Progress { done, total, seconds_left } => {
+            model.run.done = done;
+            model.run.total = total;
+            model.run.seconds_left = seconds_left;
+        }
+        Message::Notice(text) => model.notices.push(text),
+        Message::Finished => {
+            model.run.phase = Phase::Finished;
+            model.run.stage.clear();
+            model.run.seconds_left = None;
+        }
+        Message::Failed(reason) => failed(model, reason),
+    }
+}
+
+/// The other side hung up. Without a last word that is a failure, unless it was asked to stop.
+pub fn ended(model: &mut Model, panic: Option<String>) {
+    match (&model.run.phase, panic) {
+        (Phase::Stopping, None) => {
+            model.run.phase = Phase::Finished;
+            model.run.stage = "stopped".into();
+            model.run.seconds_left = None;
+        }
+        (Phase::Running | Phase::Stopping, panic) => {
+            let why = panic.unwrap_or_else(|| "it did not say why".into());
+            failed(model, format!("the inspection ended unexpectedly ({why}); what has been read stays"));
+        }
+        _ => {}
+    }
+}
+
+fn failed(model: &mut Model, reason: String) {
+    fail(model, reason.clone());
+    model.notices.push(reason.clone());
+    model.run.phase = Phase::Failed(reason);
+    model.run.seconds_left = None;
+}

@@ -1,0 +1,234 @@
+//! The only place that changes the model: an action in, effects out. No terminal, no file, no clock.
+
+mod messages;
+mod navigate;
+mod pointer;
+mod prompt;
+mod sliders;
+
+use std::sync::Arc;
+
+use super::action::{Action, Command, ExportKind};
+use super::heat_scale::Scale;
+use super::model::{Model, Overlay, Pane, Phase, Subject, Toast, Tone};
+use crate::evidence::{Evidence, Thresholds};
+
+/// What is to be done outside the model.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    Quit,
+    /// Tell the inspection to stop.
+    CancelRun,
+    /// Write a report; the answer comes as [`Action::Exported`].
+    Export {
+        kind: ExportKind,
+        evidence: Vec<Arc<Evidence>>,
+        thresholds: Thresholds,
+    },
+    /// Put text on the clipboard.
+    Copy(String),
+    /// Take the mouse, or give it back.
+    Mouse(bool),
+}
+
+/// Applies one action.
+pub fn update(model: &mut Model, action: Action) -> Vec<Effect> {
+    let is_key = matches!(action, Action::Do(_) | Action::Type(_) | Action::Press { .. });
+    if is_key && model.toast.as_ref().is_some_and(|toast| toast.tone == Tone::Information) {
+        model.toast = None;
+    }
+    match action {
+        Action::Do(command) => command_effects(model, command),
+        Action::Type(c) => quietly(|| prompt::type_character(model, c)),
+        Action::Erase => quietly(|| prompt::erase(model)),
+        Action::Accept => quietly(|| prompt::accept(model)),
+        Action::Press { target, column, track } => quietly(|| pointer::press(model, target, column, track)),
+        Action::Drag { column } => quietly(|| pointer::drag(model, column)),
+        Action::Release => quietly(|| model.drag = None),
+        Action::Wheel { pane, lines } => quietly(|| pointer::wheel(model, pane, lines)),
+        Action::Message(message) => quietly(|| messages::receive(model, message)),
+        Action::MessagesEnded(panic) => quietly(|| messages::ended(model, panic)),
+        Action::Exported(result) => quietly(|| match result {
+            Ok(path) => say(model, format!("wrote {}", path.display())),
+            Err(reason) => fail(model, format!("nothing was exported: {reason}")),
+        }),
+        Action::Say(text) => quietly(|| say(model, text)),
+        Action::Redraw => Vec::new(),
+    }
+}
+
+fn quietly(change: impl FnOnce()) -> Vec<Effect> {
+    change();
+    Vec::new()
+}
+
+/// Shows a sentence until the next key.
+pub(crate) fn say(model: &mut Model, text: impl Into<String>) {
+    model.toast = Some(Toast { text: text.into(), tone: Tone::Information });
+}
+
+/// Shows a sentence until Esc.
+fn fail(model: &mut Model, text: impl Into<String>) {
+    model.toast = Some(Toast { text: text.into(), tone: Tone::Error });
+}
+
+fn command_effects(model: &mut Model, command: Command) -> Vec<Effect> {
+    match command {
+        Command::Quit => return vec![Effect::CancelRun, Effect::Quit],
+        Command::Close => {
+            if model.overlay.take().is_none() {
+                return vec![Effect::CancelRun, Effect::Quit];
+            }
+        }
+        Command::Back => return back(model),
+        Command::Export(kind) => return export(model, kind),
+        Command::Copy => return copy(model),
+        Command::CopyAnswer => {
+            let answer = model.evidence().and_then(|evidence| evidence.answer.clone());
+            return copied(model, answer, "the answer", "there is no answer to copy");
+        }
+        Command::Mouse => {
+            model.mouse = !model.mouse;
+            model.drag = None;
+            let text = if model.mouse {
+                "the mouse works in the inspector again"
+            } else {
+                "the mouse is the terminal's: select text as usual, m takes it back"
+            };
+            say(model, text);
+            return vec![Effect::Mouse(model.mouse)];
+        }
+        Command::Help if matches!(model.overlay, Some(Overlay::Help { .. })) => model.overlay = None,
+        Command::Help => {
+            model.overlay = Some(Overlay::Help { query: String::new(), typing: false, scroll: 0 })
+        }
+        Command::Notices => model.overlay = Some(Overlay::Notices { scroll: 0 }),
+        Command::NextPane => model.focus = model.focus.moved(1),
+        Command::PreviousPane => model.focus = model.focus.moved(Pane::ALL.len() - 1),
+        Command::Focus(pane) => model.focus = pane,
+        Command::Zoom => model.zoom = !model.zoom,
+        Command::Search => prompt::search(model),
+        Command::NextDetector => next_detector(model),
+        Command::CycleStrip => {
+            model.strip = model.strip.next();
+            say(model, model.strip.name());
+        }
+        Command::Subject => {
+            let attention = &mut model.attention;
+            attention.subject = match attention.subject {
+                Subject::Chunk => Subject::Context,
+                Subject::Context => Subject::Chunk,
+            };
+        }
+        Command::Scale => {
+            let attention = &mut model.attention;
+            attention.scale = match attention.scale {
+                Scale::Linear => Scale::Logarithmic,
+                Scale::Logarithmic => Scale::Linear,
+            };
+        }
+        Command::StepUp => sliders::step(model, 1.0),
+        Command::StepDown => sliders::step(model, -1.0),
+        Command::LeapUp => sliders::step(model, 10.0),
+        Command::LeapDown => sliders::step(model, -10.0),
+        Command::Minimum => sliders::set(model, model.slider, model.slider.range().0),
+        Command::Maximum => sliders::set(model, model.slider, model.slider.range().1),
+        Command::Reset => sliders::reset(model, &[model.slider]),
+        Command::ResetAll => sliders::reset(model, &super::model::SliderName::ALL),
+        Command::TypeNumber => model.typed = Some(String::new()),
+        Command::TypeZero => model.typed = Some("0".into()),
+        other => navigate::go(model, other),
+    }
+    Vec::new()
+}
+
+/// One level back: prompt, overlay, error message, filter, zoom, and at last the work that runs.
+fn back(model: &mut Model) -> Vec<Effect> {
+    if prompt::leave(model) {
+        return Vec::new();
+    }
+    if model.overlay.take().is_some() || model.toast.take().is_some() {
+        return Vec::new();
+    }
+    if !model.filter.text.is_empty() {
+        model.filter.text.clear();
+        model.rows.filter(&model.filter);
+        return Vec::new();
+    }
+    if model.zoom {
+        model.zoom = false;
+        return Vec::new();
+    }
+    if model.run.phase == Phase::Running {
+        model.run.phase = Phase::Stopping;
+        say(model, "stopping: what has been read stays, q quits");
+        return vec![Effect::CancelRun];
+    }
+    say(model, "nothing to go back from: q quits");
+    Vec::new()
+}
+
+fn export(model: &mut Model, kind: ExportKind) -> Vec<Effect> {
+    let evidence = model.rows.evidence();
+    if evidence.is_empty() {
+        say(model, "there is nothing to export yet");
+        return Vec::new();
+    }
+    say(model, "exporting …");
+    vec![Effect::Export { kind, evidence, thresholds: model.thresholds.clone() }]
+}
+
+fn copy(model: &mut Model) -> Vec<Effect> {
+    match model.focus {
+        Pane::Examples | Pane::Sliders => {
+            let id = model.row().map(|row| row.id.clone());
+            copied(model, id, "the id", "there is no example to copy")
+        }
+        Pane::Chunks => {
+            let chunk = model.evidence().and_then(|evidence| evidence.chunks.get(model.chunk));
+            let text = chunk.map(|chunk| chunk.text.clone());
+            copied(model, text, "the chunk", "there is no chunk to copy")
+        }
+        Pane::Answer | Pane::Attention => {
+            let span = model.span_at_cursor().and_then(|index| model.findings.as_ref()?.spans.get(index));
+            let text = span.and_then(|span| model.evidence()?.answer.as_ref()?.get(span.range.clone()));
+            let text = text.map(str::to_owned);
+            copied(
+                model,
+                text,
+                "the span",
+                "the cursor is on no flagged span: ] goes to the next, Y copies the answer",
+            )
+        }
+    }
+}
+
+fn copied(model: &mut Model, text: Option<String>, what: &str, otherwise: &str) -> Vec<Effect> {
+    let Some(text) = text else {
+        say(model, otherwise);
+        return Vec::new();
+    };
+    say(model, format!("copied {what} ({} characters) through the terminal", text.chars().count()));
+    vec![Effect::Copy(text)]
+}
+
+fn next_detector(model: &mut Model) {
+    let Some(reading) = model.reading() else {
+        say(model, "this answer has not been read");
+        return;
+    };
+    let names: Vec<String> = reading.detectors.iter().map(|scores| scores.name.clone()).collect();
+    if names.len() < 2 {
+        say(model, "this record holds the scores of one detector only");
+        return;
+    }
+    let at = model.detector().and_then(|now| names.iter().position(|name| *name == now.name)).unwrap_or(0);
+    let name = names[(at + 1) % names.len()].clone();
+    say(model, format!("scores of {name}"));
+    model.thresholds.detector = Some(name);
+    model.decide_anew();
+}
+
+#[cfg(test)]
+#[path = "update_tests.rs"]
+mod tests;

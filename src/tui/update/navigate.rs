@@ -1,0 +1,188 @@
+//! Moving: through examples, chunks, tokens, heads and overlays.
+
+use super::say;
+use crate::tui::action::Command;
+use crate::tui::model::{Model, Pane, SliderName};
+
+/// Applies a movement where the keys are.
+pub fn go(model: &mut Model, command: Command) {
+    match command {
+        Command::NextSpan => span(model, true),
+        Command::PreviousSpan => span(model, false),
+        Command::NextFlagged => flagged(model, false),
+        Command::PreviousFlagged => flagged(model, true),
+        Command::NextToken => token(model, 1),
+        Command::PreviousToken => token(model, -1),
+        other if model.overlay.is_some() => overlay(model, other),
+        other => match model.focus {
+            Pane::Examples => examples(model, other),
+            Pane::Chunks => chunks(model, other),
+            Pane::Answer => answer(model, other),
+            Pane::Attention => attention(model, other),
+            Pane::Sliders => sliders(model, other),
+        },
+    }
+}
+
+/// `at` moved by `steps`, kept inside 0..`count`.
+pub fn moved(at: usize, steps: i64, count: usize) -> usize {
+    let last = count.saturating_sub(1) as i64;
+    (at as i64).saturating_add(steps).clamp(0, last.max(0)) as usize
+}
+
+/// Steps of a movement along a list with pages of `page` lines.
+fn steps(command: Command, page: u16) -> Option<i64> {
+    let page = i64::from(page.max(1));
+    Some(match command {
+        Command::Up => -1,
+        Command::Down => 1,
+        Command::HalfUp => -(page / 2).max(1),
+        Command::HalfDown => (page / 2).max(1),
+        Command::PageUp => -page,
+        Command::PageDown => page,
+        Command::First => i64::from(i32::MIN),
+        Command::Last => i64::from(i32::MAX),
+        _ => return None,
+    })
+}
+
+/// Moves the selection along the filtered list.
+pub fn example(model: &mut Model, steps: i64) {
+    let shown = model.rows.shown();
+    if shown.is_empty() {
+        return;
+    }
+    let at = shown.partition_point(|index| *index < model.selected);
+    // A selection that the filter hides lies between two rows of the list.
+    let hidden = shown.get(at) != Some(&model.selected);
+    let steps = if hidden && steps > 0 { steps - 1 } else { steps };
+    let next = shown[moved(at, steps, shown.len())];
+    model.select(next);
+}
+
+fn examples(model: &mut Model, command: Command) {
+    if command == Command::Open {
+        model.focus = Pane::Answer;
+    } else if let Some(steps) = steps(command, model.limits.example_page) {
+        example(model, steps);
+    }
+}
+
+/// Scrolls the text of the selected chunk.
+pub fn scroll_chunk(model: &mut Model, lines: i64) {
+    let count = usize::from(model.limits.chunk_scroll) + 1;
+    model.chunk_scroll = moved(usize::from(model.chunk_scroll), lines, count) as u16;
+}
+
+/// Selects a chunk.
+pub fn select_chunk(model: &mut Model, chunk: usize) {
+    if chunk != model.chunk {
+        model.chunk_scroll = 0;
+    }
+    model.chunk = chunk;
+}
+
+fn chunks(model: &mut Model, command: Command) {
+    match command {
+        Command::Open => model.focus = Pane::Attention,
+        Command::HalfUp | Command::HalfDown | Command::PageUp | Command::PageDown => {
+            if let Some(lines) = steps(command, model.limits.chunk_page) {
+                scroll_chunk(model, lines);
+            }
+        }
+        _ => {
+            if let Some(steps) = steps(command, 1) {
+                let chunk = moved(model.chunk, steps, model.chunk_count());
+                select_chunk(model, chunk);
+            }
+        }
+    }
+}
+
+fn token(model: &mut Model, steps: i64) {
+    model.token = moved(model.token, steps, model.token_count());
+}
+
+fn answer(model: &mut Model, command: Command) {
+    match command {
+        Command::Right => token(model, 1),
+        Command::Left => token(model, -1),
+        Command::First => model.token = 0,
+        Command::Last => model.token = model.token_count().saturating_sub(1),
+        Command::Down | Command::HalfDown | Command::PageDown => line(model, 1),
+        Command::Up | Command::HalfUp | Command::PageUp => line(model, -1),
+        Command::Open => model.focus = Pane::Attention,
+        _ => {}
+    }
+}
+
+/// The token under or over the cursor, on the next line that has tokens.
+pub fn line(model: &mut Model, step: i64) {
+    let lines: Vec<&Vec<(u16, usize)>> =
+        model.limits.answer_lines.iter().filter(|line| !line.is_empty()).collect();
+    let at = lines.iter().rposition(|line| line.first().is_some_and(|(_, token)| *token <= model.token));
+    let Some(at) = at else { return };
+    let column = lines[at].iter().rfind(|(_, token)| *token <= model.token).map_or(0, |(column, _)| *column);
+    let goal = lines[moved(at, step, lines.len())];
+    let nearest = goal.iter().min_by_key(|(other, _)| other.abs_diff(column));
+    if let Some((_, token)) = nearest {
+        model.token = (*token).min(model.token_count().saturating_sub(1));
+    }
+}
+
+fn attention(model: &mut Model, command: Command) {
+    let lookback = model.reading().and_then(|reading| reading.lookback.as_ref());
+    let (layers, heads) = lookback.map_or((0, 0), |lookback| (lookback.layers, lookback.heads));
+    let cursor = &mut model.attention;
+    match command {
+        Command::Left => cursor.head = moved(cursor.head, -1, heads),
+        Command::Right => cursor.head = moved(cursor.head, 1, heads),
+        _ => {
+            if let Some(steps) = steps(command, 4) {
+                cursor.layer = moved(cursor.layer, steps, layers);
+            }
+        }
+    }
+}
+
+fn sliders(model: &mut Model, command: Command) {
+    if let Some(steps) = steps(command, 1) {
+        let at = SliderName::ALL.iter().position(|slider| *slider == model.slider).unwrap_or(0);
+        model.slider = SliderName::ALL[moved(at, steps, SliderName::ALL.len())];
+    }
+}
+
+/// Scrolls help or notices.
+pub fn overlay(model: &mut Model, command: Command) {
+    let count = usize::from(model.limits.overlay_scroll) + 1;
+    if let Some(overlay) = &mut model.overlay
+        && let Some(steps) = steps(command, 10)
+    {
+        let scroll = overlay.scroll_mut();
+        *scroll = moved(usize::from(*scroll).min(count - 1), steps, count) as u16;
+    }
+}
+
+fn span(model: &mut Model, forwards: bool) {
+    let spans = model.findings.as_ref().map_or(&[][..], |findings| &findings.spans);
+    let starts: Vec<usize> = spans.iter().map(|span| span.tokens.start).collect();
+    let next = if forwards {
+        starts.iter().find(|start| **start > model.token).or(starts.first())
+    } else {
+        starts.iter().rev().find(|start| **start < model.token).or(starts.last())
+    };
+    match next {
+        Some(start) => model.token = *start,
+        None if model.reading().is_none() => {
+            say(model, "this answer has not been read, so nothing is flagged")
+        }
+        None => say(model, format!("no span of this answer is flagged at {:.2}", model.thresholds.token)),
+    }
+}
+
+fn flagged(model: &mut Model, backwards: bool) {
+    match model.rows.next_flagged(model.selected, backwards) {
+        Some(index) => model.select(index),
+        None => say(model, format!("no answer of the list is flagged at {:.2}", model.thresholds.token)),
+    }
+}

@@ -1,0 +1,76 @@
+//! The pointer. Everything it does has a key as well.
+
+use super::{navigate, sliders};
+use crate::tui::action::Command;
+use crate::tui::hit::Target;
+use crate::tui::model::{Model, Pane, SliderName};
+
+/// A press selects what is under it and gives its pane the keys.
+pub fn press(model: &mut Model, target: Target, column: u16, track: (u16, u16)) {
+    if model.overlay.is_some() {
+        if target != Target::Overlay {
+            model.overlay = None;
+        }
+        return;
+    }
+    model.typed = None;
+    model.filter.typing = false;
+    match target {
+        Target::Pane(pane) => model.focus = pane,
+        Target::Example(index) => {
+            model.focus = Pane::Examples;
+            model.select(index);
+        }
+        Target::Chunk(chunk) => {
+            model.focus = Pane::Chunks;
+            navigate::select_chunk(model, chunk);
+        }
+        Target::Token(token) => {
+            model.focus = Pane::Answer;
+            model.token = token;
+        }
+        Target::Head { layer, head } => {
+            model.focus = Pane::Attention;
+            model.attention.layer = layer;
+            model.attention.head = head;
+        }
+        Target::Slider(slider) => select_slider(model, slider),
+        Target::Track(slider) => {
+            select_slider(model, slider);
+            model.drag = Some((slider, track.0, track.1));
+            drag(model, column);
+        }
+        Target::Overlay => {}
+    }
+    model.refresh();
+}
+
+fn select_slider(model: &mut Model, slider: SliderName) {
+    model.focus = Pane::Sliders;
+    model.slider = slider;
+}
+
+/// Sets the slider that is held; beyond its ends it stays at them.
+pub fn drag(model: &mut Model, column: u16) {
+    let Some((slider, first, width)) = model.drag else { return };
+    let place = f64::from(column.saturating_sub(first)) / f64::from(width.saturating_sub(1).max(1));
+    sliders::set(model, slider, slider.value_at(place));
+}
+
+/// The wheel scrolls what is under the pointer, wherever the keys are.
+pub fn wheel(model: &mut Model, pane: Option<Pane>, lines: i32) {
+    let command = if lines > 0 { Command::Down } else { Command::Up };
+    if model.overlay.is_some() {
+        for _ in 0..lines.abs() {
+            navigate::overlay(model, command);
+        }
+        return;
+    }
+    match pane {
+        Some(Pane::Examples) => navigate::example(model, i64::from(lines.signum())),
+        Some(Pane::Chunks) => navigate::scroll_chunk(model, i64::from(lines)),
+        Some(Pane::Answer) => navigate::line(model, i64::from(lines.signum())),
+        // Under a slider the wheel would change what is decided without a press: it does nothing.
+        Some(Pane::Attention | Pane::Sliders) | None => {}
+    }
+}

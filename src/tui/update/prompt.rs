@@ -1,0 +1,97 @@
+//! The prompts: filter, help search, a slider's number.
+
+use super::{say, sliders};
+use crate::tui::model::{Model, Overlay, Pane};
+
+/// Opens the filter of the examples, or the search of the help that is open.
+pub fn search(model: &mut Model) {
+    match &mut model.overlay {
+        Some(Overlay::Help { typing, scroll, .. }) => {
+            *typing = true;
+            *scroll = 0;
+        }
+        Some(Overlay::Notices { .. }) => say(model, "the notices cannot be searched"),
+        None => {
+            model.focus = Pane::Examples;
+            model.filter.before = (model.filter.text.clone(), model.selected);
+            model.filter.typing = true;
+        }
+    }
+}
+
+/// A character for the open prompt.
+pub fn type_character(model: &mut Model, c: char) {
+    if let Some(Overlay::Help { query, typing: true, scroll }) = &mut model.overlay {
+        query.push(c);
+        *scroll = 0;
+    } else if model.filter.typing {
+        model.filter.text.push(c);
+        filtered(model);
+    } else if let Some(typed) = &mut model.typed {
+        if (c.is_ascii_digit() || c == '.') && typed.len() < 8 {
+            typed.push(c);
+        }
+    }
+}
+
+/// Takes the last character of the open prompt away.
+pub fn erase(model: &mut Model) {
+    if let Some(Overlay::Help { query, typing: true, .. }) = &mut model.overlay {
+        query.pop();
+    } else if model.filter.typing {
+        model.filter.text.pop();
+        filtered(model);
+    } else if let Some(typed) = &mut model.typed {
+        typed.pop();
+    }
+}
+
+/// Closes the open prompt and keeps what was typed.
+pub fn accept(model: &mut Model) {
+    if let Some(Overlay::Help { typing, .. }) = &mut model.overlay {
+        *typing = false;
+    } else if model.filter.typing {
+        model.filter.typing = false;
+    } else if let Some(typed) = model.typed.take() {
+        match typed.parse::<f64>() {
+            Ok(value) => sliders::set(model, model.slider, value),
+            Err(_) if typed.is_empty() => {}
+            Err(_) => {
+                let (low, high) = model.slider.range();
+                say(model, format!("{typed:?} is no number between {low} and {high}: nothing changed"));
+            }
+        }
+    }
+}
+
+/// Closes the open prompt and goes back to what was before it; `false` where none is open.
+pub fn leave(model: &mut Model) -> bool {
+    if let Some(Overlay::Help { query, typing, .. }) = &mut model.overlay {
+        if *typing || !query.is_empty() {
+            *typing = false;
+            query.clear();
+            return true;
+        }
+        return false;
+    }
+    if model.filter.typing {
+        model.filter.typing = false;
+        let (text, selected) = model.filter.before.clone();
+        model.filter.text = text;
+        model.rows.filter(&model.filter);
+        model.select(selected);
+        return true;
+    }
+    model.typed.take().is_some()
+}
+
+/// The list follows the filter, and the selection stays inside the list.
+fn filtered(model: &mut Model) {
+    model.rows.filter(&model.filter);
+    let shown = model.rows.shown();
+    if !shown.contains(&model.selected)
+        && let Some(first) = shown.first().copied()
+    {
+        model.select(first);
+    }
+}

@@ -1,0 +1,288 @@
+//! The answer with its flagged spans, and the scores under its lines.
+
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+use super::words::{percent, quoted};
+use super::{absent, attention, pane_frame, sentence};
+use crate::evidence::{Evidence, Findings, LabelledSpan, Reading, Status};
+use crate::tui::hit::Target;
+use crate::tui::model::{Model, Pane, Strip, TokenUnits};
+use crate::tui::theme::{Role, Theme};
+use crate::tui::widgets::{Canvas, Line, Mark, Wrapped, gold_line, score_strip, wrap};
+
+/// Columns before the text that name its rows.
+const GUTTER: u16 = 2;
+
+/// All that is drawn per piece of the answer.
+struct Scored<'a> {
+    units: TokenUnits,
+    smoothed: &'a [f64],
+    raw: Vec<f64>,
+    findings: &'a Findings,
+    gold: &'a [LabelledSpan],
+    threshold: f64,
+    cursor: std::ops::Range<usize>,
+}
+
+impl Scored<'_> {
+    fn span(&self, range: &std::ops::Range<usize>) -> Option<usize> {
+        self.findings.spans.iter().position(|span| overlap(&span.range, range))
+    }
+
+    fn is_gold(&self, range: &std::ops::Range<usize>) -> bool {
+        self.gold.iter().any(|span| overlap(&(span.start..span.end), range))
+    }
+}
+
+fn overlap(one: &std::ops::Range<usize>, other: &std::ops::Range<usize>) -> bool {
+    one.start < other.end && other.start < one.end
+}
+
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, with_map: bool) {
+    let detector = model.detector().map_or("", |scores| scores.name.as_str());
+    let inside = pane_frame(canvas, area, model, Pane::Answer, detector, &read_out(model));
+    let (Some(evidence), Some(findings)) = (model.evidence(), &model.findings) else {
+        let text = if model.run.is_running() { "Not looked at yet." } else { "There is no answer to show." };
+        absent(canvas, inside, text, Role::Muted);
+        return;
+    };
+    let Some(answer) = &evidence.answer else {
+        let text = evidence.reason.as_deref().unwrap_or("This example has no answer.");
+        let role = if evidence.status == Status::Error { Role::Error } else { Role::Muted };
+        absent(canvas, inside, text, role);
+        return;
+    };
+    let Some(reading) = &evidence.reading else {
+        draw_unread(canvas, inside, model, evidence, answer);
+        return;
+    };
+    let mut body = sentence(
+        canvas,
+        inside,
+        &words(model, evidence, reading, findings),
+        if inside.height < 8 { 1 } else { 3 },
+    );
+    let chunks = evidence.chunks.len() as u16;
+    if with_map && body.height >= 12 && chunks > 0 && reading.lookback.is_some() {
+        let height = chunks.min(body.height / 4);
+        let map = Rect { y: body.bottom() - height, height, ..body };
+        attention::draw_token_map(canvas, map, model);
+        body.height -= height + 1;
+    }
+    let marks: Vec<Mark> = findings
+        .spans
+        .iter()
+        .enumerate()
+        .map(|(index, span)| Mark { at: span.range.end, text: format!("[{}]", index + 1) })
+        .collect();
+    let cursor = reading.tokens.get(model.token).map_or(0..0, |[start, end]| trimmed(answer, *start..*end));
+    let scored = Scored {
+        units: TokenUnits::new(&reading.tokens),
+        smoothed: &findings.smoothed,
+        raw: model
+            .detector()
+            .map_or_else(Vec::new, |scores| scores.raw.iter().copied().map(f64::from).collect()),
+        findings,
+        gold: evidence.gold_spans.as_deref().unwrap_or_default(),
+        threshold: model.thresholds.token,
+        cursor,
+    };
+    let text = Rect { x: body.x + GUTTER, width: body.width.saturating_sub(GUTTER), ..body };
+    let wrapped = wrap(answer, text.width, &marks);
+    canvas.hits.limits.answer_lines = wrapped.lines.iter().map(|line| first_tokens(line, &scored)).collect();
+    draw_lines(canvas, body, text, model, &wrapped, &scored);
+}
+
+/// A token without the blanks before it, which would hang at the end of the line above.
+fn trimmed(answer: &str, range: std::ops::Range<usize>) -> std::ops::Range<usize> {
+    let Some(text) = answer.get(range.clone()) else { return range };
+    let start = range.start + text.len() - text.trim_start().len();
+    if start < range.end { start..range.end } else { range }
+}
+
+/// The answer before it was read, or when it could not be.
+fn draw_unread(canvas: &mut Canvas<'_>, inside: Rect, model: &Model, evidence: &Evidence, answer: &str) {
+    let why = match &evidence.reason {
+        Some(reason) => format!("Not read: {reason}"),
+        None if model.run.is_running() => "Waiting to be read by the model.".into(),
+        None => "This answer has not been read.".into(),
+    };
+    let body = sentence(canvas, inside, &why, 3);
+    let muted = canvas.style(Role::Muted);
+    canvas.write_wrapped(body, answer, muted);
+}
+
+/// Column and token of the tokens of a line, each where it is first seen.
+fn first_tokens(line: &Line, scored: &Scored<'_>) -> Vec<(u16, usize)> {
+    let mut found: Vec<(u16, usize)> = Vec::new();
+    for piece in line.pieces.iter().filter(|piece| piece.mark.is_none()) {
+        let tokens = scored.units.overlapping(&piece.range);
+        if !tokens.is_empty() && found.last().is_none_or(|(_, last)| *last < tokens.start) {
+            found.push((piece.column, tokens.start));
+        }
+    }
+    found
+}
+
+/// Which score rows are shown: smoothed, raw.
+fn strips(model: &Model, lines: usize, gold_lines: usize, height: u16) -> (bool, bool) {
+    let fits = |rows: usize| lines * rows + gold_lines <= usize::from(height);
+    match model.strip {
+        Strip::Both => (true, true),
+        Strip::Smoothed => (true, false),
+        Strip::Off => (false, false),
+        Strip::Automatic => (fits(2) || height >= 4, fits(3)),
+    }
+}
+
+fn draw_lines(
+    canvas: &mut Canvas<'_>,
+    body: Rect,
+    text: Rect,
+    model: &Model,
+    wrapped: &Wrapped,
+    scored: &Scored<'_>,
+) {
+    let has_gold = |line: &Line| line.pieces.iter().any(|piece| scored.is_gold(&piece.range));
+    let gold_lines = wrapped.lines.iter().filter(|line| has_gold(line)).count();
+    let (smoothed, raw) = strips(model, wrapped.lines.len(), gold_lines, body.height);
+    let rows = |line: &Line| 1 + u16::from(has_gold(line)) + u16::from(smoothed) + u16::from(raw);
+    let at_cursor = |line: &Line| line.pieces.iter().any(|piece| overlap(&piece.range, &scored.cursor));
+    let cursor_line = wrapped.lines.iter().position(at_cursor).unwrap_or(0);
+    let first = first_line(wrapped, cursor_line, body.height, &rows);
+    let muted = canvas.style(Role::Muted);
+    let mut row = 0;
+    for line in &wrapped.lines[first..] {
+        if row >= body.height {
+            break;
+        }
+        draw_text(canvas, text, row, line, scored);
+        if line.pieces.iter().any(|piece| scored.span(&piece.range).is_some()) {
+            let style = canvas.style(Role::Error);
+            canvas.glyph(body, 0, row, '!', style);
+        }
+        row += 1;
+        if has_gold(line) {
+            let style = canvas.style(Role::Gold);
+            canvas.glyph(body, 0, row, 'g', style);
+            gold_line(canvas, text, row, line, &|range| scored.is_gold(&range));
+            row += 1;
+        }
+        if smoothed {
+            canvas.glyph(body, 0, row, 's', muted);
+            score_strip(canvas, text, row, line, scored.threshold, &|range| {
+                scored.units.score(&range, scored.smoothed)
+            });
+            row += 1;
+        }
+        if raw {
+            canvas.glyph(body, 0, row, 'r', muted);
+            score_strip(canvas, text, row, line, scored.threshold, &|range| {
+                scored.units.score(&range, &scored.raw)
+            });
+            row += 1;
+        }
+    }
+}
+
+/// The first line shown, so that the cursor's line stands whole and near the middle.
+fn first_line(wrapped: &Wrapped, cursor: usize, height: u16, rows: &dyn Fn(&Line) -> u16) -> usize {
+    let all: u32 = wrapped.lines.iter().map(|line| u32::from(rows(line))).sum();
+    if all <= u32::from(height) {
+        return 0;
+    }
+    let mut first = cursor;
+    let mut used = wrapped.lines.get(cursor).map_or(0, rows);
+    while first > 0 && used + rows(&wrapped.lines[first - 1]) <= height.div_ceil(2) {
+        first -= 1;
+        used += rows(&wrapped.lines[first]);
+    }
+    // At the end of the text the lines before fill what would stay empty.
+    let mut tail: u16 = wrapped.lines[first..].iter().map(rows).fold(0, u16::saturating_add);
+    while first > 0 && tail.saturating_add(rows(&wrapped.lines[first - 1])) <= height {
+        first -= 1;
+        tail += rows(&wrapped.lines[first]);
+    }
+    first
+}
+
+fn draw_text(canvas: &mut Canvas<'_>, area: Rect, row: u16, line: &Line, scored: &Scored<'_>) {
+    let plain = canvas.style(Role::Text);
+    // Blanks at the end of a line belong to no band.
+    let ends = line.pieces.iter().rposition(|piece| !piece.text.trim().is_empty()).map_or(0, |last| last + 1);
+    for (at, piece) in line.pieces.iter().enumerate() {
+        let style = match piece.mark {
+            Some(_) => canvas.style(Role::Error),
+            None if overlap(&piece.range, &scored.cursor) => canvas.style(Role::Cursor),
+            None if at >= ends => plain,
+            None => match scored.span(&piece.range).and_then(|index| scored.findings.spans.get(index)) {
+                Some(span) => span_style(canvas.theme, span.score, scored.threshold),
+                None => plain,
+            },
+        };
+        canvas.write(area, piece.column, row, &piece.text, style);
+        let tokens = scored.units.overlapping(&piece.range);
+        if piece.mark.is_none() && !tokens.is_empty() && row < area.height {
+            let cell = Rect { x: area.x + piece.column, y: area.y + row, width: piece.width, height: 1 };
+            canvas.hits.add(cell, Target::Token(tokens.start));
+        }
+    }
+}
+
+fn span_style(theme: &Theme, score: f64, threshold: f64) -> Style {
+    theme.style(Theme::unsupported(score, threshold))
+}
+
+fn token_text<'a>(model: &'a Model, reading: &Reading) -> Option<&'a str> {
+    let [start, end] = *reading.tokens.get(model.token)?;
+    model.evidence()?.answer.as_deref()?.get(start..end)
+}
+
+fn read_out(model: &Model) -> String {
+    let (Some(reading), Some(findings)) = (model.reading(), &model.findings) else { return String::new() };
+    let Some(score) = findings.smoothed.get(model.token) else { return String::new() };
+    let text = token_text(model, reading).map_or_else(String::new, |text| quoted(text, 12));
+    let span = model.span_at_cursor().map_or_else(String::new, |index| format!(" [{}]", index + 1));
+    format!("token {}/{} {text} {score:.2}{span}", model.token + 1, reading.tokens.len())
+}
+
+/// What the answer's scores say, and about the token under the cursor.
+fn words(model: &Model, evidence: &Evidence, reading: &Reading, findings: &Findings) -> String {
+    let threshold = model.thresholds.token;
+    let mut text = match (reading.factuality, findings.consistent, &reading.factuality_absent) {
+        (Some(value), Some(true), _) => {
+            format!("Consistent: factuality {value:.2} ≥ {:.2}. ", model.thresholds.factuality)
+        }
+        (Some(value), Some(false), _) => {
+            format!("Inconsistent: factuality {value:.2} < {:.2}. ", model.thresholds.factuality)
+        }
+        (_, _, Some(reason)) => format!("No factuality: {}. ", reason.trim_end_matches('.')),
+        _ => String::new(),
+    };
+    text.push_str(&match findings.spans.len() {
+        0 => format!("No span reaches {threshold:.2}"),
+        1 => format!("1 span reaches {threshold:.2}"),
+        many => format!("{many} spans reach {threshold:.2}"),
+    });
+    if let Some(gold) = &evidence.gold_spans {
+        text.push_str(&match gold.len() {
+            0 => ", the labels mark none".to_owned(),
+            marked => format!(", the labels mark {marked}"),
+        });
+    }
+    text.push('.');
+    if let (Some(score), Some(token)) = (findings.smoothed.get(model.token), token_text(model, reading)) {
+        let raw = model.detector().and_then(|scores| scores.raw.get(model.token));
+        let raw = raw.map_or_else(String::new, |raw| format!(", raw {raw:.2}"));
+        text.push_str(&format!(" {}: score {score:.2}{raw}", quoted(token, 16)));
+        let probability = |log: &[f32]| log.get(model.token).map(|log| f64::from(*log).exp());
+        if let (Some(with), Some(without)) =
+            (probability(&reading.log_prob_with), probability(&reading.log_prob_without))
+        {
+            text.push_str(&format!("; {} likely with chunks, {} without", percent(with), percent(without)));
+        }
+        text.push('.');
+    }
+    text
+}

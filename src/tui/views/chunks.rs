@@ -1,0 +1,193 @@
+//! Chunks in rank order with their certificate, and the selected one in full.
+
+use ratatui::layout::Rect;
+
+use super::words::counted;
+use super::{absent, pane_frame, sentence};
+use crate::evidence::{ChunkEvidence, Status};
+use crate::tui::hit::Target;
+use crate::tui::model::{Model, Pane};
+use crate::tui::theme::Role;
+use crate::tui::widgets::{Canvas, p_value_bar, wrap};
+
+/// Bytes of a chunk that are laid out: far beyond any chunk, short of what would make keys wait.
+const MOST_BYTES: usize = 64 * 1024;
+
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
+    let chunks = model.evidence().map_or(&[][..], |evidence| &evidence.chunks);
+    let trusted = model.findings.as_ref().map_or(&[][..], |findings| &findings.trusted);
+    let kept = trusted.iter().filter(|trusted| **trusted == Some(true)).count();
+    let decided = trusted.iter().flatten().count();
+    let read_out = if decided > 0 {
+        format!("{kept} of {} trusted at alpha {:.3}", chunks.len(), model.thresholds.alpha.value())
+    } else if chunks.is_empty() {
+        String::new()
+    } else {
+        counted(chunks.len(), "chunk", "chunks")
+    };
+    let inside = pane_frame(canvas, area, model, Pane::Chunks, "", &read_out);
+    if chunks.is_empty() {
+        let (text, role) = why_empty(model);
+        absent(canvas, inside, &text, role);
+        return;
+    }
+    let body = sentence(canvas, inside, &words(model, chunks), 2);
+    let list_height = (chunks.len() as u16).min((body.height / 2).max(1));
+    let list = Rect { height: list_height, ..body };
+    draw_list(canvas, list, model, chunks, trusted);
+    if body.height > list_height + 1 {
+        let rule = Rect { y: body.y + list_height, height: 1, ..body };
+        let text = Rect {
+            y: rule.y + 1,
+            x: body.x + 1,
+            width: body.width.saturating_sub(2),
+            height: body.height - list_height - 1,
+        };
+        draw_text(canvas, rule, text, model, chunks, trusted);
+    }
+}
+
+fn why_empty(model: &Model) -> (String, Role) {
+    match (model.row(), model.evidence()) {
+        (None, _) => ("No example is selected.".into(), Role::Muted),
+        (Some(_), None) if model.run.is_running() => ("Not looked at yet.".into(), Role::Muted),
+        (Some(_), None) => ("The run ended before it came to this example.".into(), Role::Muted),
+        (Some(_), Some(evidence)) => match (&evidence.status, &evidence.reason) {
+            (Status::Error, Some(reason)) => (reason.clone(), Role::Error),
+            (_, Some(reason)) => (format!("No chunk: {reason}"), Role::Warning),
+            _ => ("This example has no chunk.".into(), Role::Muted),
+        },
+    }
+}
+
+fn draw_list(
+    canvas: &mut Canvas<'_>,
+    area: Rect,
+    model: &Model,
+    chunks: &[ChunkEvidence],
+    trusted: &[Option<bool>],
+) {
+    let height = usize::from(area.height);
+    let first = model.chunk.saturating_sub(height / 2).min(chunks.len().saturating_sub(height));
+    for (line, (index, chunk)) in chunks.iter().enumerate().skip(first).take(height).enumerate() {
+        let row = Rect { y: area.y + line as u16, height: 1, ..area };
+        canvas.hits.add(row, Target::Chunk(index));
+        draw_chunk(canvas, row, model, (index, chunk), trusted.get(index).copied().flatten());
+    }
+}
+
+fn draw_chunk(
+    canvas: &mut Canvas<'_>,
+    area: Rect,
+    model: &Model,
+    (index, chunk): (usize, &ChunkEvidence),
+    trusted: Option<bool>,
+) {
+    let selected = index == model.chunk;
+    if selected {
+        let style = canvas.style(Role::Selected);
+        canvas.tint(area, style);
+        let bar = canvas.style(Role::Focus);
+        canvas.glyph(area, 0, 0, '▌', bar);
+    }
+    let (word, role) = match trusted {
+        Some(true) => ("TRUSTED", Role::Trusted),
+        Some(false) => ("dropped", Role::Dropped),
+        None => ("no p   ", Role::Warning),
+    };
+    let (verdict, muted) = (canvas.style(role), canvas.style(Role::Muted));
+    let rank = format!("{:>2} ", index + 1);
+    let score = chunk.score.map_or_else(|| format!("{:>8}", "no score"), |score| format!("{score:>8.2}"));
+    let mut column = canvas.write_all(area, 1, 0, &[(&rank, muted), (word, verdict), ("  ", muted)]);
+    if let Some(p) = chunk.p_value {
+        let text = format!("p {:.3} ", p.value());
+        column = canvas.write(area, column, 0, &text, verdict);
+        let bar_width = area.width.saturating_sub(column + 23).clamp(6, 24);
+        if area.width > column + bar_width {
+            let bar = Rect { x: area.x + column, width: bar_width, ..area };
+            let alpha = model.thresholds.alpha.value();
+            p_value_bar(canvas, bar, p.value(), alpha, trusted == Some(true));
+            column += bar_width + 1;
+        }
+    } else {
+        let reason = chunk.p_value_absent.as_deref().unwrap_or("it was not calibrated");
+        let style = canvas.style(Role::Warning);
+        let room = Rect { width: area.width.saturating_sub(10), ..area };
+        let text = format!("no p-value: {reason} ");
+        column = canvas.write(room, column.saturating_sub(9), 0, &text, style);
+    }
+    column = canvas.write(area, column, 0, &score, muted);
+    let origin = chunk.document.as_deref().unwrap_or(&chunk.id);
+    canvas.write_all(area, column, 0, &[("  ", muted), (origin, muted)]);
+}
+
+fn draw_text(
+    canvas: &mut Canvas<'_>,
+    rule: Rect,
+    area: Rect,
+    model: &Model,
+    chunks: &[ChunkEvidence],
+    trusted: &[Option<bool>],
+) {
+    let Some(chunk) = chunks.get(model.chunk) else { return };
+    let end = chunk.text.floor_char_boundary(MOST_BYTES);
+    let wrapped = wrap(&chunk.text[..end], area.width, &[]);
+    let lines = wrapped.lines.len() as u16;
+    let furthest = lines.saturating_sub(area.height);
+    canvas.hits.limits.chunk_scroll = furthest;
+    canvas.hits.limits.chunk_page = area.height;
+    let first = model.chunk_scroll.min(furthest);
+    let (border, muted) = (canvas.style(Role::Border), canvas.style(Role::Muted));
+    for column in 0..rule.width {
+        canvas.glyph(rule, column, 0, '─', border);
+    }
+    let label = format!(" {} · {} ", model.chunk + 1, chunk.id);
+    canvas.write(Rect { width: rule.width / 2, ..rule }, 2, 0, &label, muted);
+    if furthest > 0 {
+        let place = format!(" lines {}–{} of {lines} ", first + 1, (first + area.height).min(lines));
+        let narrow = Rect { width: rule.width.saturating_sub(2), ..rule };
+        canvas.write_right(narrow, 0, &place, muted);
+    }
+    let role = if trusted.get(model.chunk) == Some(&Some(false)) { Role::Dropped } else { Role::Text };
+    let style = canvas.style(role);
+    for (row, line) in
+        wrapped.lines.iter().skip(usize::from(first)).take(usize::from(area.height)).enumerate()
+    {
+        canvas.write(area, 0, row as u16, wrapped.shown(line).trim_end(), style);
+    }
+    if end < chunk.text.len() && first == furthest {
+        let rest = format!("… {} more bytes are not shown", chunk.text.len() - end);
+        canvas.write(area, 0, area.height.saturating_sub(1), &rest, muted);
+    }
+}
+
+/// What the selected chunk's certificate says.
+fn words(model: &Model, chunks: &[ChunkEvidence]) -> String {
+    let Some(chunk) = chunks.get(model.chunk) else { return String::new() };
+    let alpha = model.thresholds.alpha;
+    let number = model.chunk + 1;
+    let mut text = match chunk.p_value {
+        Some(p) if p.exceeds(alpha) => format!(
+            "Chunk {number} is kept: {} of {} correct calibration chunks scored no better (p {:.3} > {:.3}).",
+            p.count.saturating_sub(1),
+            p.out_of.saturating_sub(1),
+            p.value(),
+            alpha.value(),
+        ),
+        Some(p) => format!(
+            "Chunk {number} is dropped: only {} of {} correct calibration chunks scored no better (p {:.3}, alpha {:.3}).",
+            p.count.saturating_sub(1),
+            p.out_of.saturating_sub(1),
+            p.value(),
+            alpha.value(),
+        ),
+        None => format!(
+            "Chunk {number} can be neither trusted nor dropped: {}.",
+            chunk.p_value_absent.as_deref().unwrap_or("it was not calibrated").trim_end_matches('.')
+        ),
+    };
+    if chunk.correct == Some(true) {
+        text.push_str(" It comes from a document that holds the answer.");
+    }
+    text
+}

@@ -1,0 +1,120 @@
+//! The list of examples, and the one line that stands for it on small screens.
+
+use ratatui::layout::Rect;
+
+use super::words::counted;
+use super::{pane_frame, sentence};
+use crate::evidence::Status;
+use crate::tui::hit::Target;
+use crate::tui::model::{Model, Pane, Row, Tally};
+use crate::tui::theme::Role;
+use crate::tui::widgets::Canvas;
+
+/// Glyph and role of how far an example got and what was decided.
+fn status(row: &Row, tally: Option<Tally>) -> (&'static str, Role) {
+    let Some(evidence) = &row.evidence else { return ("·", Role::Muted) };
+    match evidence.status {
+        Status::Error => ("×", Role::Error),
+        _ if tally.is_some_and(|tally| tally.flagged > 0) => ("!", Role::Error),
+        Status::Partial => ("~", Role::Warning),
+        Status::Ok if evidence.reading.is_none() => ("○", Role::Muted),
+        Status::Ok => ("✓", Role::Trusted),
+    }
+}
+
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
+    let shown = model.rows.shown();
+    let at = shown.partition_point(|index| *index < model.selected);
+    let read_out = if model.filter.text.is_empty() {
+        format!("{}/{}", if shown.is_empty() { 0 } else { at + 1 }, shown.len())
+    } else {
+        format!("/{} {}", model.filter.text, shown.len())
+    };
+    let inside = pane_frame(canvas, area, model, Pane::Examples, "", &read_out);
+    let list = sentence(canvas, inside, &words(model), 4);
+    canvas.hits.limits.example_page = list.height;
+    if shown.is_empty() {
+        let text = if model.rows.is_empty() {
+            if model.run.is_running() { "Nothing is planned yet." } else { "There are no examples." }
+        } else {
+            "No id or question holds this text. Esc goes back."
+        };
+        super::absent(canvas, list, text, Role::Muted);
+        return;
+    }
+    let height = usize::from(list.height);
+    let first = at.min(shown.len() - 1).saturating_sub(height / 2).min(shown.len().saturating_sub(height));
+    for (line, index) in shown.iter().skip(first).take(height).enumerate() {
+        let Some(row) = model.rows.get(*index) else { continue };
+        let line_area = Rect { y: list.y + line as u16, height: 1, ..list };
+        canvas.hits.add(line_area, Target::Example(*index));
+        draw_row(canvas, line_area, row, model.rows.tally(*index), *index == model.selected);
+    }
+}
+
+fn draw_row(canvas: &mut Canvas<'_>, area: Rect, row: &Row, tally: Option<Tally>, selected: bool) {
+    let (glyph, role) = status(row, tally);
+    let spans = tally.map_or(0, |tally| tally.spans);
+    let count = if spans > 0 { format!("{spans:>2}") } else { "  ".into() };
+    let style = canvas.style(role);
+    let text = canvas.style(if row.evidence.is_some() { Role::Text } else { Role::Muted });
+    if selected {
+        let selected = canvas.style(Role::Selected);
+        canvas.tint(area, selected);
+    }
+    // On the selected line the glyph keeps its own colour, the rest takes the line's.
+    let text = if selected { canvas.style(Role::Selected) } else { text };
+    let end = canvas.write_all(area, 1, 0, &[(glyph, style), (&count, style), (" ", text)]);
+    canvas.write(area, end, 0, &row.question, text);
+    if selected {
+        let bar = canvas.style(Role::Focus);
+        canvas.glyph(area, 0, 0, '▌', bar);
+    }
+}
+
+/// What the list says.
+fn words(model: &Model) -> String {
+    let total = model.rows.total();
+    if total.read == 0 {
+        return String::new();
+    }
+    let mut text = format!(
+        "{} of {} flagged at {:.2}: {}.",
+        total.flagged,
+        counted(total.read, "read answer", "read answers"),
+        model.thresholds.token,
+        counted(total.spans, "span", "spans"),
+    );
+    let failed = (0..model.rows.len())
+        .filter_map(|index| model.rows.get(index)?.evidence.as_deref())
+        .filter(|evidence| evidence.status == Status::Error)
+        .count();
+    if failed > 0 {
+        text.push_str(&format!(" {} could not be read.", counted(failed, "record", "records")));
+    }
+    text
+}
+
+/// One line instead of the list.
+pub fn draw_strip(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
+    let Some(row) = model.row() else { return };
+    let tally = model.rows.tally(model.selected);
+    let (glyph, role) = status(row, tally);
+    let shown = model.rows.shown();
+    let at = shown.partition_point(|index| *index < model.selected);
+    let place = format!("{}/{} ", at + 1, shown.len());
+    let (strong, muted, style) = (canvas.style(Role::Strong), canvas.style(Role::Muted), canvas.style(role));
+    let spans =
+        tally.filter(|tally| tally.spans > 0).map(|tally| format!("{} ", tally.spans)).unwrap_or_default();
+    let pieces = [
+        (place.as_str(), muted),
+        (glyph, style),
+        (" ", style),
+        (spans.as_str(), style),
+        (row.id.as_str(), muted),
+        ("  ", muted),
+        (row.question.as_str(), strong),
+    ];
+    canvas.write_all(area, 1, 0, &pieces);
+    canvas.hits.add(area, Target::Pane(Pane::Examples));
+}

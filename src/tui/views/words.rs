@@ -1,0 +1,32 @@
+//! Numbers in words, for the sentences under the views.
+
+use crate::text::visible_line;
+
+/// `1 span`, `3 spans`.
+pub fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// `41 %`, never broken between the two.
+pub fn percent(share: f64) -> String {
+    format!("{:.0}\u{a0}%", share * 100.0)
+}
+
+/// A piece of data in quotes, on one line, at most `most` characters long.
+pub fn quoted(text: &str, most: usize) -> String {
+    let text = visible_line(text.trim());
+    let mut short: String = text.chars().take(most).collect();
+    if text.chars().count() > most {
+        short.push('…');
+    }
+    format!("“{short}”")
+}
+
+/// `3 min`, `40 s`: how long something still takes.
+pub fn duration(seconds: f64) -> String {
+    match seconds.max(0.0).round() as u64 {
+        seconds @ 0..=90 => format!("{seconds} s"),
+        seconds @ 91..=5400 => format!("{} min", seconds.div_ceil(60)),
+        seconds => format!("{:.1} h", seconds as f64 / 3600.0),
+    }
+}

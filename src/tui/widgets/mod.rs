@@ -1,0 +1,15 @@
+//! Pieces that several views draw with. None knows the model.
+
+mod canvas;
+mod heat_map;
+mod p_value_bar;
+mod score_strip;
+mod slider;
+mod span_text;
+
+pub use canvas::{Canvas, width};
+pub use heat_map::{HeatMap, heat_cell};
+pub use p_value_bar::p_value_bar;
+pub use score_strip::{gold_line, score_strip};
+pub use slider::{Slider, slider};
+pub use span_text::{Line, Mark, Wrapped, wrap};
