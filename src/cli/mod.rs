@@ -5,13 +5,21 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
+mod certify;
 mod data_set;
+mod demo;
+mod doctor;
 mod eval;
 mod failure;
 mod features;
 mod models;
+mod open;
 mod output;
+mod report;
+mod report_context;
 mod schema;
+mod score;
+mod session;
 mod signals;
 mod thresholds;
 mod train;
@@ -46,14 +54,24 @@ pub struct Shared {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Open a data set or a run of evidence in the inspector
+    Open(open::OpenArguments),
+    /// Certify retrieval: calibrate, print m1, m2, coverage, recall and the verdict over alpha
+    Certify(certify::CertifyArguments),
     /// Train the token and answer heads on labelled answers
     Train(train::TrainArguments),
+    /// Read answers and write evidence, one JSON line per record, in order
+    Score(score::ScoreArguments),
     /// Compare detectors by grouped cross-validation on labelled answers
     Eval(eval::EvalArguments),
+    /// Write a report of a run: HTML, Markdown, JSON or plain text
+    Report(report::ReportArguments),
     /// List, fetch or locate models (the only command that uses the network)
     Models(models::ModelsArguments),
     /// Print the JSON Schema of evidence records
     Schema(schema::SchemaArguments),
+    /// Say what is found on this machine: cache, models, heads, terminal
+    Doctor(doctor::DoctorArguments),
 }
 
 /// Parses the command line, runs the command and gives the exit code.
@@ -63,11 +81,16 @@ pub fn main() -> ExitCode {
     }
     let CommandLine { shared, command } = CommandLine::parse();
     let outcome = match command {
-        None => Ok(()),
+        None => demo::run(&shared),
+        Some(Command::Open(arguments)) => open::run(&shared, &arguments),
+        Some(Command::Certify(arguments)) => certify::run(&shared, &arguments),
         Some(Command::Train(arguments)) => train::run(&shared, &arguments),
+        Some(Command::Score(arguments)) => score::run(&shared, &arguments),
         Some(Command::Eval(arguments)) => eval::run(&shared, &arguments),
+        Some(Command::Report(arguments)) => report::run(&arguments),
         Some(Command::Models(arguments)) => models::run(&arguments),
         Some(Command::Schema(arguments)) => schema::run(&arguments),
+        Some(Command::Doctor(arguments)) => doctor::run(&shared, &arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

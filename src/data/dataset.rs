@@ -89,6 +89,21 @@ impl Dataset {
         open_file(path, name, options)
     }
 
+    /// A stream of own JSONL records that are parsed one by one elsewhere: no rows, no documents, and no
+    /// hash, because what comes is not known beforehand.
+    #[must_use]
+    pub fn stream(name: &str) -> Self {
+        Self {
+            name: shown(name),
+            format: Format::Ragscope,
+            because: "streams are ragscope's own JSONL".to_owned(),
+            rows: Vec::new(),
+            documents: Vec::new(),
+            notices: Vec::new(),
+            hash: String::new(),
+        }
+    }
+
     /// The usable records.
     pub fn examples(&self) -> impl Iterator<Item = &Example> {
         self.rows.iter().filter_map(|row| match row {

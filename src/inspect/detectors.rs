@@ -4,7 +4,9 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use crate::detect::{AnswerHead, DetectError, Detector, ModelIdentity, NegativeLogLikelihood, TokenHead};
+use crate::detect::{
+    AnswerHead, DetectError, Detector, ModelIdentity, NegativeLogLikelihood, TokenHead, TokenHeadCard,
+};
 use crate::evidence::Thresholds;
 use crate::model::StateLayer;
 
@@ -51,9 +53,14 @@ impl HeadFiles {
         digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 
+    /// What the token head is, whether or not it fits a model at hand.
+    pub fn card(&self) -> Result<TokenHeadCard, InspectError> {
+        Ok(TokenHead::card_of(&self.token)?)
+    }
+
     /// The thresholds the token head was made for.
     pub fn thresholds(&self) -> Result<Thresholds, InspectError> {
-        let card = TokenHead::card_of(&self.token)?;
+        let card = self.card()?;
         Ok(Thresholds {
             token: card.threshold,
             rho: card.rho,

@@ -102,7 +102,7 @@ impl Plan {
         Ok(Provenance {
             tool: format!("ragscope {}", env!("CARGO_PKG_VERSION")),
             data: Some(self.dataset.name.clone()),
-            data_hash: Some(self.dataset.hash.clone()),
+            data_hash: Some(self.dataset.hash.clone()).filter(|hash| !hash.is_empty()),
             calibration_hash: source.certificate.hash()?,
             settings,
             ..Provenance::default()

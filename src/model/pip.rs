@@ -31,6 +31,18 @@ impl PipCommand {
     pub fn usual() -> Vec<Self> {
         ["python3", "python"].map(|program| Self::new(program, &["-m", "pip"])).to_vec()
     }
+
+    /// Whether it is there: asks for its version, which touches no network.
+    pub fn answers(&self) -> bool {
+        Command::new(&self.program)
+            .args(&self.arguments)
+            .arg("--version")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success())
+    }
 }
 
 /// Why no wheel came.

@@ -1,0 +1,96 @@
+//! `ragscope doctor`: what is found on this machine.
+
+use std::io::IsTerminal;
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::inspect::HeadFiles;
+use crate::model::{ModelLocation, PipCommand, TextModelFacts};
+use crate::tui::ColourDepth;
+
+use super::models::cache_directory;
+use super::open::head_source;
+use super::{Outcome, Shared, output};
+
+/// Options of `ragscope doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArguments {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Finding {
+    what: &'static str,
+    fine: bool,
+    found: String,
+}
+
+/// Looks and tells; nothing is changed and nothing is fetched.
+pub fn run(shared: &Shared, arguments: &DoctorArguments) -> Outcome {
+    let findings = findings(shared);
+    if arguments.json {
+        return output::print_json(&findings);
+    }
+    let mut text = format!("ragscope {}\n", env!("CARGO_PKG_VERSION"));
+    for finding in &findings {
+        let mark = if finding.fine { "ok  " } else { "look" };
+        text += &format!("{mark}  {:<10} {}\n", finding.what, crate::text::visible_line(&finding.found));
+    }
+    output::print(&text)
+}
+
+fn findings(shared: &Shared) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut add = |what, found: Result<String, String>| {
+        let fine = found.is_ok();
+        findings.push(Finding { what, fine, found: found.unwrap_or_else(|problem| problem) });
+    };
+    let cache = match cache_directory() {
+        Ok(cache) => cache,
+        Err(failure) => {
+            add("cache", Err(failure.message()));
+            return findings;
+        }
+    };
+    add("cache", Ok(cache.path().display().to_string()));
+    let location = ModelLocation::parse(shared.model.as_deref(), &cache);
+    add(
+        "model",
+        location.as_ref().map_err(ToString::to_string).and_then(|location| {
+            let facts = TextModelFacts::of(location, &cache).map_err(|error| error.to_string())?;
+            Ok(format!("{} ({}) at {}", facts.name, facts.short_hash(), location.path().display()))
+        }),
+    );
+    add(
+        "heads",
+        HeadFiles::read(&head_source(shared)).map_err(|error| error.to_string()).and_then(|files| {
+            let card = files.card().map_err(|error| error.to_string())?;
+            Ok(format!("{} for {} ({}), hash {}", card.name, card.model.name, card.model.hash, files.hash()))
+        }),
+    );
+    add(
+        "pip",
+        PipCommand::usual()
+            .iter()
+            .find(|pip| pip.answers())
+            .map(|pip| {
+                let program = pip.program.to_string_lossy().into_owned();
+                format!("{program} has pip (needed by `ragscope models fetch` only)")
+            })
+            .ok_or_else(|| "no pip answers; `ragscope models fetch --from FILE` takes a file".to_owned()),
+    );
+    let depth = ColourDepth::detect(&|name| std::env::var(name).ok());
+    add(
+        "terminal",
+        if std::io::stdout().is_terminal() {
+            Ok(format!("{} colours: {depth:?}", std::env::var("TERM").unwrap_or_default()))
+        } else {
+            Err("standard output is no terminal: the inspector prints text instead".to_owned())
+        },
+    );
+    add("threads", Ok(rayon::current_num_threads().to_string()));
+    findings
+}

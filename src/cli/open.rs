@@ -1,0 +1,108 @@
+//! `ragscope open`: a data set or a run of evidence in the inspector.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::certify::CalibrationArtefact;
+use crate::data::Dataset;
+use crate::evidence::{is_evidence, read_run};
+use crate::inspect::{HeadFiles, HeadSource, Plan};
+
+use super::data_set::{LayoutArguments, describe};
+use super::models::cache_directory;
+use super::session::{Showing, failure_of, show_evidence, show_plan};
+use super::thresholds::ThresholdArguments;
+use super::{Failure, Outcome, Shared};
+
+/// Options of `ragscope open`.
+#[derive(Debug, Args)]
+pub struct OpenArguments {
+    /// A data set, or evidence written by `ragscope score`
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+    #[command(flatten)]
+    layout: LayoutArguments,
+    #[command(flatten)]
+    inspection: InspectionArguments,
+    #[command(flatten)]
+    thresholds: ThresholdArguments,
+    /// Linear text instead of the screen, also for screen readers
+    #[arg(long)]
+    plain: bool,
+}
+
+/// Options of every command that inspects a data set.
+#[derive(Debug, Clone, Args)]
+pub struct InspectionArguments {
+    /// Chunks retrieved per question, and read by the model
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    top_k: u16,
+    /// A calibration written by `ragscope certify` [default: the data set calibrates itself, each half by
+    /// the other]
+    #[arg(long, value_name = "FILE")]
+    calibration: Option<PathBuf>,
+}
+
+impl InspectionArguments {
+    /// A plan for `dataset`.
+    pub fn plan(&self, shared: &Shared, dataset: Dataset) -> Outcome<Plan> {
+        let calibration = self.calibration.as_deref().map(read_calibration).transpose()?;
+        Ok(Plan {
+            model: shared.model.clone(),
+            heads: head_source(shared),
+            top_k: usize::from(self.top_k),
+            calibration,
+            ..Plan::new(dataset, cache_directory()?)
+        })
+    }
+}
+
+/// Opens whatever the path holds.
+pub fn run(shared: &Shared, arguments: &OpenArguments) -> Outcome {
+    let path = &arguments.path;
+    let shown = crate::text::visible_line(&path.display().to_string()).into_owned();
+    let defaults =
+        HeadFiles::read(&head_source(shared)).and_then(|files| files.thresholds()).map_err(failure_of)?;
+    let showing = Showing {
+        title: format!("ragscope on {shown}"),
+        command: format!("ragscope open {shown}"),
+        thresholds: arguments.thresholds.over(&defaults)?,
+        defaults,
+        plain: arguments.plain,
+        write_html: false,
+    };
+    if path.is_file() && is_evidence(&first_line(path)) {
+        let (evidence, notice) = read_run(path).map_err(Failure::input)?;
+        return show_evidence(shared, evidence, notice, &showing);
+    }
+    let dataset = Dataset::open(path, &arguments.layout.options()?).map_err(Failure::input)?;
+    for line in describe(&dataset) {
+        eprintln!("{line}");
+    }
+    show_plan(shared, arguments.inspection.plan(shared, dataset)?, &showing)
+}
+
+/// Heads named on the command line, else the shipped ones.
+pub fn head_source(shared: &Shared) -> HeadSource {
+    shared.heads.clone().map_or(HeadSource::Shipped, HeadSource::Folder)
+}
+
+/// Reads a calibration artefact.
+pub fn read_calibration(path: &Path) -> Outcome<CalibrationArtefact> {
+    let shown = crate::text::visible_line(&path.display().to_string()).into_owned();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::input_message(format!("cannot read the calibration {shown}: {error}")))?;
+    CalibrationArtefact::from_json(&text).map_err(Failure::input)
+}
+
+/// The first line of a file, or what can be read of it; looked at to tell evidence from data.
+fn first_line(path: &Path) -> String {
+    const LONGEST: u64 = 64 << 20;
+    let mut line = Vec::new();
+    if let Ok(file) = std::fs::File::open(path) {
+        let _ = BufReader::new(file.take(LONGEST)).read_until(b'\n', &mut line);
+    }
+    String::from_utf8_lossy(&line).into_owned()
+}

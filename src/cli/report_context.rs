@@ -1,0 +1,51 @@
+//! What a report says of itself.
+
+use crate::evidence::{Evidence, Thresholds};
+use crate::inspect::{CertificateSummary, mode_name};
+use crate::report::{CertificateFacts, Context};
+
+/// The context of a report about evidence certified as `summary` says.
+pub fn context(
+    title: &str,
+    command: &str,
+    summary: Option<&CertificateSummary>,
+    thresholds: &Thresholds,
+) -> Context {
+    Context {
+        title: title.to_owned(),
+        command: format!("{command} {}", threshold_options(thresholds)),
+        generated_by: format!("ragscope {}", env!("CARGO_PKG_VERSION")),
+        date: None,
+        certificate: summary.map(|summary| CertificateFacts {
+            n: summary.values,
+            k: summary.k,
+            mode: mode_name(summary.mode).to_owned(),
+            recall_at_k: summary.recall.value(),
+            data: summary.data.clone(),
+            verdict: summary.verdict.iter().cloned().collect(),
+        }),
+        guarantees: match summary {
+            Some(summary) => summary.sentences(thresholds.alpha),
+            None => vec!["not calibrated: no chunk can be certified".to_owned()],
+        },
+        notes: vec![
+            "Flagged words are those a trained detector finds unsupported; no guarantee covers them yet."
+                .to_owned(),
+        ],
+    }
+}
+
+/// The certificate that the lines of a run name, where they name one.
+pub fn certificate_in(evidence: &[Evidence]) -> Option<CertificateSummary> {
+    evidence.iter().find_map(|one| CertificateSummary::from_settings(&one.provenance.settings))
+}
+
+fn threshold_options(thresholds: &Thresholds) -> String {
+    format!(
+        "--alpha {} --token-threshold {} --rho {} --factuality {}",
+        thresholds.alpha.value(),
+        thresholds.token,
+        thresholds.rho,
+        thresholds.factuality
+    )
+}

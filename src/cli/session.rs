@@ -1,0 +1,211 @@
+//! An inspection in front of someone: on the screen where there is one, else as text.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+
+use crate::evidence::{Evidence, Thresholds};
+use crate::inspect::{self, CertificateSummary, InspectError, Message, Planned};
+use crate::report::{html, json, markdown, plain};
+use crate::tui::{self, ExportKind, ThemeChoice};
+
+use super::features::progress_bar;
+use super::report_context::{certificate_in, context};
+use super::signals::{cancel_on_interrupt, cancelled};
+use super::{Failure, Outcome, Shared, output};
+
+/// What is shown.
+pub struct Showing {
+    /// Heading.
+    pub title: String,
+    /// The command that shows the same again, without thresholds.
+    pub command: String,
+    /// The sliders at the start.
+    pub thresholds: Thresholds,
+    /// What a reset goes back to.
+    pub defaults: Thresholds,
+    /// Text even where there is a screen.
+    pub plain: bool,
+    /// Also write the HTML report when there is no screen.
+    pub write_html: bool,
+}
+
+/// Runs `plan` and shows it.
+pub fn show_plan(shared: &Shared, plan: inspect::Plan, showing: &Showing) -> Outcome {
+    let certified = Arc::new(OnceLock::new());
+    let own = Arc::clone(&certified);
+    show(shared, showing, &certified, move |cancel, sender| {
+        let mut send = |message| {
+            // Nobody listens any more once the screen is closed; the run then stops at `cancel`.
+            let _ = sender.send(message);
+        };
+        let failure = inspect::run(&plan, cancel, &own, &mut send).err();
+        if let Some(error) = &failure {
+            send(Message::Failed(error.to_string()));
+        }
+        failure
+    })
+}
+
+/// Shows evidence that exists already.
+pub fn show_evidence(
+    shared: &Shared,
+    evidence: Vec<Evidence>,
+    notice: Option<String>,
+    showing: &Showing,
+) -> Outcome {
+    let certified = Arc::new(OnceLock::new());
+    if let Some(summary) = certificate_in(&evidence) {
+        let _ = certified.set(summary);
+    }
+    show(shared, showing, &certified, move |_, sender| {
+        let planned = evidence
+            .iter()
+            .map(|one| Planned { row: one.row, id: one.id.clone(), question: one.question.clone() })
+            .collect();
+        let messages = std::iter::once(Message::Planned(planned))
+            .chain(notice.map(Message::Notice))
+            .chain(evidence.into_iter().map(|one| Message::Evidence(Box::new(one))))
+            .chain(std::iter::once(Message::Finished));
+        for message in messages {
+            if sender.send(message).is_err() {
+                break;
+            }
+        }
+        None
+    })
+}
+
+fn show(
+    shared: &Shared,
+    showing: &Showing,
+    certified: &Arc<OnceLock<CertificateSummary>>,
+    work: impl FnOnce(&AtomicBool, &Sender<Message>) -> Option<InspectError> + Send + 'static,
+) -> Outcome {
+    let interactive = !showing.plain && std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
+    let theme: ThemeChoice = shared.theme.parse().map_err(Failure::Usage)?;
+    let cancel = if interactive { Arc::new(AtomicBool::new(false)) } else { cancel_on_interrupt() };
+    let (sender, messages) = mpsc::channel();
+    let worker_cancel = Arc::clone(&cancel);
+    let worker = thread::spawn(move || work(&worker_cancel, &sender));
+    if interactive {
+        on_screen(showing, certified, messages, Arc::clone(&cancel), theme)?;
+    } else {
+        as_text(showing, certified, &messages)?;
+    }
+    match worker.join() {
+        Ok(_) if !interactive && cancelled(&cancel) => Err(Failure::Interrupted),
+        Ok(None) => Ok(()),
+        Ok(Some(error)) => Err(failure_of(error)),
+        Err(_) => Err(Failure::input_message("the inspection ended in a panic; what was finished is kept")),
+    }
+}
+
+/// Which kind of failure an ended run was.
+pub fn failure_of(error: InspectError) -> Failure {
+    match error {
+        InspectError::Model(_)
+        | InspectError::Fetch(_)
+        | InspectError::Detect(_)
+        | InspectError::Head { .. } => Failure::model(error),
+        error => Failure::input(error),
+    }
+}
+
+fn on_screen(
+    showing: &Showing,
+    certified: &Arc<OnceLock<CertificateSummary>>,
+    messages: Receiver<Message>,
+    cancel: Arc<AtomicBool>,
+    theme: ThemeChoice,
+) -> Outcome {
+    let (title, command) = (showing.title.clone(), showing.command.clone());
+    let own = Arc::clone(certified);
+    let export = move |request: tui::ExportRequest<'_>| -> Result<PathBuf, String> {
+        let context = context(&title, &command, own.get(), request.thresholds);
+        let (text, ending) = match request.kind {
+            ExportKind::Html => (html(request.evidence, request.thresholds, &context), "html"),
+            ExportKind::Markdown => (markdown(request.evidence, request.thresholds, &context), "md"),
+            ExportKind::Json => (json(request.evidence, request.thresholds, &context), "json"),
+        };
+        let path = output::free_name(std::path::Path::new("."), "ragscope-report", ending);
+        output::write_new(&path, text.as_bytes(), false).map_err(|failure| failure.message())?;
+        Ok(path)
+    };
+    let own = Arc::clone(certified);
+    let session = tui::Session {
+        title: showing.title.clone(),
+        messages,
+        thresholds: showing.thresholds.clone(),
+        defaults: showing.defaults.clone(),
+        cancel,
+        guarantee: Arc::new(move |alpha| match own.get() {
+            Some(summary) => summary.sentences(alpha),
+            None => vec!["not calibrated: no chunk can be certified".to_owned()],
+        }),
+        export: Box::new(export),
+        theme,
+        depth: None,
+    };
+    let outcome = tui::run(session).map_err(Failure::input)?;
+    for path in &outcome.exported {
+        eprintln!("written: {}", path.display());
+    }
+    for notice in &outcome.notices {
+        eprintln!("note: {}", crate::text::visible_line(notice));
+    }
+    Ok(())
+}
+
+fn as_text(
+    showing: &Showing,
+    certified: &OnceLock<CertificateSummary>,
+    messages: &Receiver<Message>,
+) -> Outcome {
+    let bar = progress_bar("answers");
+    let mut evidence: Vec<Evidence> = Vec::new();
+    let mut complete = false;
+    for message in messages {
+        match message {
+            Message::Stage(stage) => {
+                bar.set_message(stage.clone());
+                if !std::io::stderr().is_terminal() {
+                    eprintln!("{stage}");
+                }
+            }
+            Message::Notice(notice) => {
+                bar.suspend(|| eprintln!("note: {}", crate::text::visible_line(&notice)))
+            }
+            Message::Progress { done, total, .. } => {
+                bar.set_length(total as u64);
+                bar.set_position(done as u64);
+                // Where no bar can be drawn, a line now and then shows that work goes on.
+                if !std::io::stderr().is_terminal() && (done == 1 || done % 10 == 0 || done == total) {
+                    eprintln!("{done} of {total} answers read");
+                }
+            }
+            Message::Evidence(one) => match evidence.iter_mut().find(|known| known.row == one.row) {
+                Some(known) => *known = *one,
+                None => evidence.push(*one),
+            },
+            Message::Finished => complete = true,
+            Message::Planned(_) | Message::Failed(_) => {}
+        }
+    }
+    bar.finish_and_clear();
+    if evidence.is_empty() && !complete {
+        return Ok(());
+    }
+    evidence.sort_by_key(|one| one.row);
+    let context = context(&showing.title, &showing.command, certified.get(), &showing.thresholds);
+    output::print(&plain(&evidence, &showing.thresholds, &context))?;
+    if showing.write_html && complete {
+        let path = output::free_name(std::path::Path::new("."), "ragscope-report", "html");
+        output::write_new(&path, html(&evidence, &showing.thresholds, &context).as_bytes(), false)?;
+        eprintln!("written: {}", path.display());
+    }
+    Ok(())
+}
