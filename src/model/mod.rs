@@ -7,6 +7,8 @@ mod config;
 mod decoder;
 mod decoder_error;
 #[cfg(test)]
+mod decoder_real_model_tests;
+#[cfg(test)]
 mod decoder_tests;
 mod elementwise;
 mod lanes;
@@ -15,6 +17,8 @@ mod next_token;
 mod product;
 mod rope;
 mod weights;
+#[cfg(test)]
+mod weights_tests;
 
 pub use attention::AttentionKernel;
 pub use capture::{Capture, CaptureRequest};
