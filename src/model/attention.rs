@@ -14,7 +14,7 @@ use super::lanes;
 use super::product::{Matrix, product};
 
 /// Rows of one product: enough for the kernel to reach its speed, few enough to stay in the cache.
-const PRODUCT_ROWS: usize = 192;
+const PRODUCT_ROWS: usize = 288;
 
 /// Keys and values of some tokens in one block, after rotation.
 #[derive(Debug)]
@@ -154,7 +154,9 @@ fn attend(
     }
     let width = new.values.cols();
     for (row, scale) in context.chunks_exact_mut(width).zip(scales) {
-        row.iter_mut().for_each(|x| *x *= scale);
+        for x in row {
+            *x *= scale;
+        }
     }
     Ok(Some(Part { kv_head, rows, context, segment_mass, among_new, full }))
 }
@@ -196,4 +198,65 @@ fn assemble(input: &AttentionInput, request: &WeightRequest, parts: &[Part]) -> 
         }
     }
     output
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::attention_plain::plain;
+
+    /// Numbers in -1..1 from a linear congruence, the same at every run.
+    fn numbers(seed: u32, rows: usize, cols: usize) -> Matrix {
+        let mut state = seed;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / 8_388_608.0 - 1.0
+        };
+        Matrix::new((0..rows * cols).map(|_| next()).collect(), rows, cols)
+    }
+
+    fn key_values(seed: u32, kv_heads: usize, tokens: usize, width: usize) -> KeyValues {
+        let matrix = |seed| numbers(seed, kv_heads * tokens, width);
+        KeyValues { keys: matrix(seed), values: matrix(seed + 1), tokens }
+    }
+
+    fn assert_close(got: &[f32], want: &[f32]) {
+        assert_eq!(got.len(), want.len());
+        assert!(got.iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-5));
+    }
+
+    #[test]
+    fn blocks_of_rows_and_pieces_of_keys_join_to_what_plain_operations_give() {
+        // More rows than one product takes, for groups that divide it and one that does not.
+        for (heads, kv_heads, before, rows) in
+            [(6, 2, 0, 200), (6, 2, 33, 200), (2, 2, 5, 300), (7, 1, 50, 90), (4, 2, 12, 1)]
+        {
+            let width = 8;
+            let queries = numbers(1, heads * rows, width);
+            let prefix = key_values(2, kv_heads, before, width);
+            let new = key_values(4, kv_heads, rows, width);
+            let input = AttentionInput { queries: &queries, prefix: &prefix, new: &new, heads, kv_heads };
+            let tokens = before + rows;
+            let segments = [0..tokens, 0..before, tokens / 3..tokens / 2, before..tokens, 3..3];
+            let request = WeightRequest { segments: &segments, among_new: true, full: true };
+            let got = fused(&input, &request).unwrap().unwrap();
+            let want = plain(&input, &request).unwrap();
+            assert_close(&got.context, &want.context);
+            assert_close(&got.segment_mass, &want.segment_mass);
+            assert_close(&got.among_new, &want.among_new);
+            assert_close(&got.full, &want.full);
+        }
+    }
+
+    #[test]
+    fn a_weight_that_is_not_finite_is_reported() {
+        let queries = numbers(1, 4, 8);
+        let (prefix, mut new) = (key_values(2, 1, 0, 8), key_values(4, 1, 4, 8));
+        let mut keys = new.keys.values().to_vec();
+        keys[9] = f32::NAN;
+        new.keys = Matrix::new(keys, 4, 8);
+        let input = AttentionInput { queries: &queries, prefix: &prefix, new: &new, heads: 1, kv_heads: 1 };
+        let request = WeightRequest { segments: &[], among_new: false, full: false };
+        assert!(fused(&input, &request).unwrap().is_none());
+    }
 }

@@ -53,13 +53,11 @@ pub(crate) fn plain(
         0 => Vec::new(),
         _ => Tensor::stack(&masses, 2)?.transpose(0, 1)?.flatten_all()?.to_vec1()?,
     };
-    let among_new = match request.among_new {
-        true => weights.mean(0)?.narrow(1, before, rows)?.flatten_all()?.to_vec1()?,
-        false => Vec::new(),
+    let among_new = if request.among_new {
+        weights.mean(0)?.narrow(1, before, rows)?.flatten_all()?.to_vec1()?
+    } else {
+        Vec::new()
     };
-    let full = match request.full {
-        true => weights.flatten_all()?.to_vec1()?,
-        false => Vec::new(),
-    };
+    let full = if request.full { weights.flatten_all()?.to_vec1()? } else { Vec::new() };
     Ok(AttentionOutput { context, segment_mass, among_new, full })
 }

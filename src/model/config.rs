@@ -18,7 +18,7 @@ pub(crate) use hugging_face::from_json;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Architecture {
-    /// Pre-norm, RMSNorm, rotary positions in half-split pairs, grouped queries, SwiGLU, no biases.
+    /// Pre-norm with `RMSNorm`, rotary positions in half-split pairs, grouped queries, `SwiGLU`, no biases.
     Llama,
 }
 
@@ -48,7 +48,7 @@ pub struct ModelConfig {
     pub head_dim: usize,
     /// Width of the gated feed-forward layer.
     pub intermediate_size: usize,
-    /// Added to the mean square in RMSNorm.
+    /// Added to the mean square in `RMSNorm`.
     pub norm_eps: f32,
     /// Most tokens one sequence may have.
     pub context_length: usize,

@@ -11,7 +11,7 @@ fn rows_per_task(width: usize) -> usize {
     (TASK / width.max(1)).max(1)
 }
 
-/// RMSNorm: x / √(mean(x²) + ε) · weight for every row.
+/// `RMSNorm`: x / √(mean(x²) + ε) · weight for every row.
 pub(crate) fn rms_norm(rows: &[f32], weight: &[f32], epsilon: f32) -> Vec<f32> {
     let width = weight.len();
     let mut out = vec![0f32; rows.len()];

@@ -21,6 +21,8 @@ mod config;
 mod decoder;
 mod decoder_error;
 #[cfg(test)]
+mod decoder_real_model_tests;
+#[cfg(test)]
 mod decoder_tests;
 mod elementwise;
 mod facts;
@@ -44,6 +46,8 @@ mod token_ranges;
 mod tokenizer;
 mod tokenizer_gguf;
 mod weights;
+#[cfg(test)]
+mod weights_tests;
 
 pub use attention::AttentionKernel;
 pub use cache::{CacheDirectory, CachedModel, CachedState, DEFAULT_MODEL, KnownModel, cached_models};

@@ -9,7 +9,7 @@ use candle_core::quantized::GgmlDType;
 use candle_core::quantized::ggml_file::qtensor_from_ggml;
 use rayon::prelude::*;
 
-use super::gguf_header::{GgufHeader, GgufTensor};
+use super::gguf_header::GgufHeader;
 use super::{BlockTensor, ModelTensor, WeightSource};
 use crate::model::{DecoderError, ModelConfig, config};
 
@@ -35,9 +35,10 @@ impl GgufWeights {
                 return Err(DecoderError::MissingTensors { path: path.to_owned(), names: vec![embedding] });
             }
         };
-        let divisors = match weights.header.tensors.contains_key(ROPE_DIVISORS) {
-            true => Some(weights.values(ROPE_DIVISORS)?),
-            false => None,
+        let divisors = if weights.header.tensors.contains_key(ROPE_DIVISORS) {
+            Some(weights.pieces(ROPE_DIVISORS)?.concat())
+        } else {
+            None
         };
         let config = config::from_metadata(&weights.header.metadata, vocab_size, divisors, path)?;
         weights.heads = config.heads;
@@ -49,7 +50,8 @@ impl GgufWeights {
         DecoderError::Tensor { path: self.path.clone(), name: name.to_owned(), reason }
     }
 
-    fn values(&self, name: &str) -> Result<Vec<f32>, DecoderError> {
+    /// Storage type, first byte in the file and number of bytes, compared with the length of the file.
+    fn place(&self, name: &str) -> Result<(GgmlDType, u64, usize), DecoderError> {
         let tensor =
             self.header.tensors.get(name).ok_or_else(|| self.wrong(name, "is missing".to_owned()))?;
         let kind = dtype(tensor.kind).ok_or_else(|| {
@@ -59,50 +61,46 @@ impl GgufWeights {
                 format!("storage type {} of GGML is not supported, expected {known}", tensor.kind),
             )
         })?;
-        let bytes = self.bytes(name, tensor, kind)?;
-        // Blocks never cross a row, so groups of rows can be dequantised side by side.
-        let row = *tensor.shape.last().unwrap_or(&1);
-        let row_bytes = row / kind.block_size() * kind.type_size();
-        let rows = (1 << 20) / row.max(1) + 1;
-        let parts: Vec<Vec<f32>> = bytes
-            .par_chunks(rows * row_bytes.max(1))
-            .map(|part| {
-                let elements = part.len() / kind.type_size() * kind.block_size();
-                let quantised = qtensor_from_ggml(kind, part, vec![elements], &Device::Cpu)?;
-                quantised.dequantize(&Device::Cpu)?.to_vec1::<f32>()
-            })
-            .collect::<Result<_, candle_core::Error>>()
-            .map_err(|e| self.wrong(name, e.to_string()))?;
-        Ok(if parts.len() == 1 { parts.into_iter().next().unwrap_or_default() } else { parts.concat() })
-    }
-
-    /// The stored bytes, after their place has been compared with the length of the file.
-    fn bytes(&self, name: &str, tensor: &GgufTensor, kind: GgmlDType) -> Result<Vec<u8>, DecoderError> {
-        let row = *tensor.shape.last().unwrap_or(&1);
-        if !row.is_multiple_of(kind.block_size()) {
-            let block = kind.block_size();
+        let (row, block) = (*tensor.shape.last().unwrap_or(&1), kind.block_size());
+        if !row.is_multiple_of(block) {
             return Err(self.wrong(name, format!("expected rows of whole blocks of {block}, found {row}")));
         }
         let elements = tensor.shape.iter().try_fold(1usize, |n, side| n.checked_mul(*side));
-        let length = elements.and_then(|n| (n / kind.block_size()).checked_mul(kind.type_size()));
+        let length = elements.and_then(|n| (n / block).checked_mul(kind.type_size()));
         let start = self.header.data_offset.checked_add(tensor.offset);
-        let end = start.zip(length).and_then(|(start, length)| start.checked_add(length as u64));
-        let (Some(start), Some(length), Some(_)) =
-            (start, length, end.filter(|end| *end <= self.header.file_length))
-        else {
-            let (offset, total) = (tensor.offset, self.header.file_length);
-            let shape = &tensor.shape;
-            return Err(self
-                .wrong(name, format!("{shape:?} at offset {offset} ends beyond the file of {total} bytes")));
-        };
+        if let (Some(start), Some(length)) = (start, length)
+            && start.checked_add(length as u64).is_some_and(|end| end <= self.header.file_length)
+        {
+            return Ok((kind, start, length));
+        }
+        let (shape, offset, total) = (&tensor.shape, tensor.offset, self.header.file_length);
+        Err(self.wrong(name, format!("{shape:?} at offset {offset} ends beyond the file of {total} bytes")))
+    }
+
+    /// The values of a tensor, in consecutive pieces.
+    fn pieces(&self, name: &str) -> Result<Vec<Vec<f32>>, DecoderError> {
+        let (kind, start, length) = self.place(name)?;
         let mut bytes = vec![0; length];
         let mut file = &self.file;
         file.seek(SeekFrom::Start(start))
             .and_then(|_| file.read_exact(&mut bytes))
             .map_err(|source| DecoderError::Read { path: self.path.clone(), source })?;
-        Ok(bytes)
+        // Blocks stand for themselves, so pieces of many blocks can be dequantised side by side.
+        let piece = PIECE / kind.block_size() * kind.type_size();
+        bytes
+            .par_chunks(piece)
+            .map(|bytes| {
+                let elements = bytes.len() / kind.type_size() * kind.block_size();
+                let quantised = qtensor_from_ggml(kind, bytes, vec![elements], &Device::Cpu)?;
+                quantised.dequantize(&Device::Cpu)?.to_vec1::<f32>()
+            })
+            .collect::<Result<_, candle_core::Error>>()
+            .map_err(|e| self.wrong(name, e.to_string()))
     }
 }
+
+/// Numbers dequantised by one task, a multiple of every block.
+const PIECE: usize = 1 << 18;
 
 /// Llama 3 scaling: one divisor per rotary frequency.
 const ROPE_DIVISORS: &str = "rope_freqs.weight";
@@ -176,18 +174,22 @@ impl WeightSource for GgufWeights {
         self.header.tensors.get(name).map(|t| t.shape.as_slice())
     }
 
+    fn check(&self, name: &str) -> Result<(), DecoderError> {
+        self.place(name).map(drop)
+    }
+
     fn read(&mut self, tensor: ModelTensor, values: &mut Vec<f32>) -> Result<(), DecoderError> {
         let name = self.name(tensor);
-        let stored = self.values(&name)?;
+        let stored = self.pieces(&name)?;
         let width = self.shape(&name).and_then(<[usize]>::last).copied().unwrap_or(1);
         match tensor {
             ModelTensor::Block(_, BlockTensor::Query) => {
-                undo_interleaving(&stored, self.heads, width, values);
+                undo_interleaving(&stored.concat(), self.heads, width, values);
             }
             ModelTensor::Block(_, BlockTensor::Key) => {
-                undo_interleaving(&stored, self.kv_heads, width, values);
+                undo_interleaving(&stored.concat(), self.kv_heads, width, values);
             }
-            _ => values.extend_from_slice(&stored),
+            _ => stored.iter().for_each(|piece| values.extend_from_slice(piece)),
         }
         Ok(())
     }

@@ -84,6 +84,8 @@ pub(crate) trait WeightSource {
     fn stored(&self) -> Vec<&str>;
     /// The stored shape, rows first; `None` where the tensor is not stored.
     fn shape(&self, name: &str) -> Option<&[usize]>;
+    /// Checks that a stored tensor has a known type and lies inside the file.
+    fn check(&self, name: &str) -> Result<(), DecoderError>;
     /// Appends the values of a stored tensor to `values`, in Hugging Face's order of rows.
     fn read(&mut self, tensor: ModelTensor, values: &mut Vec<f32>) -> Result<(), DecoderError>;
 }
@@ -116,9 +118,10 @@ impl Weights {
         let tied = check_inventory(source, config)?;
         let (vocab, hidden) = (config.vocab_size, config.hidden_size);
         let embedding = Matrix::new(values(source, &[ModelTensor::Embedding])?, vocab, hidden);
-        let output = match tied {
-            true => None,
-            false => Some(Matrix::new(values(source, &[ModelTensor::Output])?, vocab, hidden)),
+        let output = if tied {
+            None
+        } else {
+            Some(Matrix::new(values(source, &[ModelTensor::Output])?, vocab, hidden))
         };
         let final_norm = values(source, &[ModelTensor::FinalNorm])?;
         let blocks = (0..config.layers).map(|i| block(source, config, i)).collect::<Result<_, _>>()?;
@@ -208,6 +211,7 @@ fn check_inventory(source: &dyn WeightSource, config: &ModelConfig) -> Result<bo
                 found: found.to_owned(),
             });
         }
+        source.check(name)?;
     }
     let placed: std::collections::HashSet<&str> = names.iter().map(String::as_str).collect();
     let mut left: Vec<String> =

@@ -159,26 +159,32 @@ impl WeightSource for SafetensorsWeights {
         self.tensors.get(name).map(|t| t.shape.as_slice())
     }
 
-    fn read(&mut self, tensor: ModelTensor, values: &mut Vec<f32>) -> Result<(), DecoderError> {
-        let name = self.name(tensor);
-        let wrong = |path: &Path, reason: String| DecoderError::Tensor {
+    fn check(&self, name: &str) -> Result<(), DecoderError> {
+        let wrong = |path: &Path, reason| DecoderError::Tensor {
             path: path.to_owned(),
-            name: name.clone(),
+            name: name.to_owned(),
             reason,
         };
-        let stored =
-            self.tensors.get(&name).ok_or_else(|| wrong(&self.directory, "is missing".to_owned()))?;
-        let (path, file) = &mut self.files[stored.file];
+        let stored = self.tensors.get(name).ok_or_else(|| wrong(&self.directory, "is missing".to_owned()))?;
+        let path = &self.files[stored.file].0;
         let size = match stored.dtype.as_str() {
             "F32" => 4,
             "F16" | "BF16" => 2,
             other => return Err(wrong(path, format!("expected F32, F16 or BF16, found {other:?}"))),
         };
-        let elements = stored.shape.iter().try_fold(size, |n: u64, side| n.checked_mul(*side as u64));
-        if elements != Some(stored.length) {
+        let length = stored.shape.iter().try_fold(size, |n: u64, side| n.checked_mul(*side as u64));
+        if length != Some(stored.length) {
             let (shape, length) = (&stored.shape, stored.length);
             return Err(wrong(path, format!("{} of shape {shape:?} in {length} bytes", stored.dtype)));
         }
+        Ok(())
+    }
+
+    fn read(&mut self, tensor: ModelTensor, values: &mut Vec<f32>) -> Result<(), DecoderError> {
+        let name = self.name(tensor);
+        self.check(&name)?;
+        let Some(stored) = self.tensors.get(&name) else { return Ok(()) };
+        let (path, file) = &mut self.files[stored.file];
         let mut bytes = vec![0; stored.length as usize];
         file.seek(SeekFrom::Start(stored.start))
             .and_then(|_| file.read_exact(&mut bytes))
