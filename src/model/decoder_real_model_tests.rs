@@ -1,20 +1,13 @@
-//! A real model, where one is at hand: `RAGSCOPE_TEST_MODEL` names a GGUF file.
+//! The default model, where it is at hand.
 
-use std::path::PathBuf;
 use std::time::Instant;
 
 use super::decoder_tests::assert_close;
+use super::small_model::real_model_path;
 use super::*;
 
-fn real_model() -> Option<Decoder> {
-    let path = std::env::var_os("RAGSCOPE_TEST_MODEL").map(PathBuf::from);
-    match path {
-        Some(path) if path.exists() => Some(Decoder::from_gguf(&path).unwrap()),
-        _ => {
-            println!("skipped: RAGSCOPE_TEST_MODEL names no GGUF file");
-            None
-        }
-    }
+fn real_model(test: &str) -> Option<Decoder> {
+    real_model_path(test).map(|path| Decoder::from_gguf(&path).unwrap())
 }
 
 /// Token ids that look like nothing in particular but are always the same.
@@ -24,7 +17,10 @@ fn some_ids(count: usize, vocab_size: usize) -> Vec<u32> {
 
 #[test]
 fn a_real_model_reads_the_same_by_both_paths_and_with_a_shared_prefix() {
-    let Some(decoder) = real_model() else { return };
+    let Some(decoder) = real_model("a_real_model_reads_the_same_by_both_paths_and_with_a_shared_prefix")
+    else {
+        return;
+    };
     let ids = some_ids(90, decoder.config().vocab_size);
     let layers = decoder.config().layers;
     let request = CaptureRequest {
@@ -57,7 +53,7 @@ fn a_real_model_reads_the_same_by_both_paths_and_with_a_shared_prefix() {
 #[ignore = "a measurement, not a check"]
 fn speed_of_a_real_model() {
     let start = Instant::now();
-    let Some(decoder) = real_model() else { return };
+    let Some(decoder) = real_model("speed_of_a_real_model") else { return };
     println!("load {:.2} s", start.elapsed().as_secs_f64());
     let layers = decoder.config().layers;
     for (before, answer, rounds) in [(600, 200, 3), (2800, 200, 1)] {

@@ -45,18 +45,23 @@ pub(super) fn small_model(template: &str) -> (ModelTokenizer, ChatTemplate) {
     (ModelTokenizer::from_gguf(&metadata).unwrap(), ChatTemplate::from_gguf(&metadata).unwrap())
 }
 
-/// The default model's metadata from `RAGSCOPE_TEST_MODEL` or the cache. Says so when it is not here.
+/// The default model's metadata. Says so when it is not here.
 pub(super) fn real_metadata(test: &str) -> Option<GgufMetadata> {
+    real_model_path(test).map(|path| GgufMetadata::open(&path).unwrap())
+}
+
+/// The default model from `RAGSCOPE_TEST_MODEL` or the cache. Says so when it is not here.
+pub(super) fn real_model_path(test: &str) -> Option<PathBuf> {
     let named = std::env::var_os("RAGSCOPE_TEST_MODEL").map(PathBuf::from);
     let cached = || {
         let cache = CacheDirectory::from_environment(&|name| std::env::var_os(name)).ok()?;
         Some(cache.model_path(&DEFAULT_MODEL)).filter(|path| path.is_file())
     };
-    if let Some(path) = named.or_else(cached) {
-        return Some(GgufMetadata::open(&path).unwrap());
+    let path = named.or_else(cached);
+    if path.is_none() {
+        eprintln!(
+            "{test}: skipped, the default model is not here (`ragscope models fetch`, or RAGSCOPE_TEST_MODEL=PATH)"
+        );
     }
-    eprintln!(
-        "{test}: skipped, the default model is not here (`ragscope models fetch`, or RAGSCOPE_TEST_MODEL=PATH)"
-    );
-    None
+    path
 }
