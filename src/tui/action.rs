@@ -1,5 +1,7 @@
 //! The one table of commands: it drives the keys, the help, the footer and the printed key list.
 
+use std::fmt::Write as _;
+
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::hit::Target;
@@ -560,7 +562,7 @@ pub fn key_list() -> String {
         text.push('\n');
         for entry in ACTIONS.iter().filter(|entry| entry.context == context) {
             let keys: Vec<String> = entry.keys.iter().map(|key| key.label()).collect();
-            text.push_str(&format!("  {:<16} {}\n", keys.join(" "), entry.help));
+            let _ = writeln!(text, "  {:<16} {}", keys.join(" "), entry.help);
         }
     }
     text

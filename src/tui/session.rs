@@ -149,16 +149,14 @@ impl Effects for Outside<'_> {
                     return Ok(Some(Action::Exported(Err("the writer of exports has ended".into()))));
                 }
             }
-            Effect::Copy(text) => match clipboard::sequence(&text) {
-                Some(sequence) => {
-                    out.write_all(sequence.as_bytes())?;
-                    out.flush()?;
-                }
-                None => {
+            Effect::Copy(text) => {
+                let Some(sequence) = clipboard::sequence(&text) else {
                     let text = "too long for the terminal's clipboard: e writes it to a file".to_owned();
                     return Ok(Some(Action::Say(text)));
-                }
-            },
+                };
+                out.write_all(sequence.as_bytes())?;
+                out.flush()?;
+            }
             Effect::Mouse(take) => terminal::write_mouse(&mut out, take)?,
         }
         Ok(None)

@@ -74,9 +74,9 @@ pub fn write_leave(out: &mut impl Write) -> io::Result<()> {
 /// Takes or gives back the mouse alone.
 pub fn write_mouse(out: &mut impl Write, take: bool) -> io::Result<()> {
     if take {
-        queue!(out, TakeMouse)?
+        queue!(out, TakeMouse)?;
     } else {
-        queue!(out, DisableMouseCapture)?
+        queue!(out, DisableMouseCapture)?;
     }
     out.flush()
 }
