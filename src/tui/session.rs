@@ -1,6 +1,6 @@
 //! The entry of the inspector, and its loop.
 
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use super::action::{Action, ExportKind};
 use super::event::{self, Event};
 use super::hit::HitMap;
 use super::model::{Guarantee, Model, Phase};
-use super::terminal::{self, TerminalGuard};
+use super::terminal::{self, FrameWriter, TerminalGuard};
 use super::theme::{ColourDepth, Theme, ThemeChoice};
 use super::update::{self, Effect};
 use super::{clipboard, views};
@@ -111,7 +111,7 @@ pub fn run(session: Session) -> Result<Outcome, TuiError> {
     forward(session.messages, sender.clone()).map_err(failed("starting to listen to the run"))?;
     let exports = exporter(session.export, sender).map_err(failed("starting the writer of exports"))?;
     let mut model = Model::new(&session.title, session.thresholds, session.defaults, session.guarantee);
-    let out = BufWriter::with_capacity(64 * 1024, io::stdout());
+    let out = FrameWriter::new(io::stdout());
     let mut screen = Terminal::new(CrosstermBackend::new(out)).map_err(failed("measuring the screen"))?;
     let mut exported = Vec::new();
     let mut outside = Outside { cancel: &session.cancel, exports: &exports };
