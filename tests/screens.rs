@@ -1,5 +1,7 @@
 //! What the inspector shows, at three sizes and in three themes, and that it survives every size.
 
+#![allow(clippy::trivially_copy_pass_by_ref, reason = "drawn as the inspector draws")]
+
 #[path = "screens/demo.rs"]
 mod demo;
 #[path = "screens/dump.rs"]
@@ -205,6 +207,24 @@ fn no_size_of_the_terminal_breaks_any_view() {
     }
 }
 
+proptest::proptest! {
+    #![proptest_config(proptest::test_runner::Config { cases: 64, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn no_sequence_of_keys_breaks_any_size(
+        width in 0_u16..250,
+        height in 0_u16..80,
+        keys in proptest::collection::vec(0..ragscope::tui::action::ACTIONS.len(), 0..24),
+    ) {
+        let mut model = complete();
+        for key in keys {
+            act(&mut model, ragscope::tui::action::ACTIONS[key].command);
+            screen(&mut model, &Theme::DARK, width, height);
+        }
+        proptest::prop_assert!(model.selected < model.rows.len());
+    }
+}
+
 #[test]
 fn a_very_large_terminal_is_filled() {
     for mut model in states() {
@@ -298,14 +318,14 @@ fn what_is_drawn_can_be_pressed() {
     for target in [
         Target::Example(2),
         Target::Chunk(3),
-        Target::Token(4),
+        Target::Token(32),
         Target::Head { layer: 3, head: 2 },
         Target::Track(ragscope::tui::SliderName::Token),
     ] {
         assert!(hits.area_of(target).is_some(), "{target:?}");
     }
-    let area = hits.area_of(Target::Token(4)).unwrap();
-    assert_eq!(hits.at(area.x, area.y).map(|(_, target)| target), Some(Target::Token(4)));
+    let area = hits.area_of(Target::Token(32)).unwrap();
+    assert_eq!(hits.at(area.x, area.y).map(|(_, target)| target), Some(Target::Token(32)));
 }
 
 #[test]

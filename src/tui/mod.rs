@@ -13,6 +13,11 @@
 //! | `views`, `widgets`, `theme`, `heat_scale` | the screen |
 //! | `clipboard`, `picture` | copying through the terminal, a screen as SVG |
 
+#![allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "a theme is passed as what it is, however small it is today"
+)]
+
 pub mod action;
 mod clipboard;
 mod event;

@@ -1,6 +1,6 @@
 //! The entry of the inspector, and its loop.
 
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use super::action::{Action, ExportKind};
 use super::event::{self, Event};
 use super::hit::HitMap;
 use super::model::{Guarantee, Model, Phase};
-use super::terminal::{self, TerminalGuard};
+use super::terminal::{self, FrameWriter, TerminalGuard};
 use super::theme::{ColourDepth, Theme, ThemeChoice};
 use super::update::{self, Effect};
 use super::{clipboard, views};
@@ -111,7 +111,7 @@ pub fn run(session: Session) -> Result<Outcome, TuiError> {
     forward(session.messages, sender.clone()).map_err(failed("starting to listen to the run"))?;
     let exports = exporter(session.export, sender).map_err(failed("starting the writer of exports"))?;
     let mut model = Model::new(&session.title, session.thresholds, session.defaults, session.guarantee);
-    let out = BufWriter::with_capacity(64 * 1024, io::stdout());
+    let out = FrameWriter::new(io::stdout());
     let mut screen = Terminal::new(CrosstermBackend::new(out)).map_err(failed("measuring the screen"))?;
     let mut exported = Vec::new();
     let mut outside = Outside { cancel: &session.cancel, exports: &exports };
@@ -149,16 +149,14 @@ impl Effects for Outside<'_> {
                     return Ok(Some(Action::Exported(Err("the writer of exports has ended".into()))));
                 }
             }
-            Effect::Copy(text) => match clipboard::sequence(&text) {
-                Some(sequence) => {
-                    out.write_all(sequence.as_bytes())?;
-                    out.flush()?;
-                }
-                None => {
+            Effect::Copy(text) => {
+                let Some(sequence) = clipboard::sequence(&text) else {
                     let text = "too long for the terminal's clipboard: e writes it to a file".to_owned();
                     return Ok(Some(Action::Say(text)));
-                }
-            },
+                };
+                out.write_all(sequence.as_bytes())?;
+                out.flush()?;
+            }
             Effect::Mouse(take) => terminal::write_mouse(&mut out, take)?,
         }
         Ok(None)

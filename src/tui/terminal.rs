@@ -74,11 +74,39 @@ pub fn write_leave(out: &mut impl Write) -> io::Result<()> {
 /// Takes or gives back the mouse alone.
 pub fn write_mouse(out: &mut impl Write, take: bool) -> io::Result<()> {
     if take {
-        queue!(out, TakeMouse)?
+        queue!(out, TakeMouse)?;
     } else {
-        queue!(out, DisableMouseCapture)?
+        queue!(out, DisableMouseCapture)?;
     }
     out.flush()
+}
+
+/// Collects a frame and writes it at once. What was not flushed is lost when it is dropped: after a
+/// panic the rest of a frame must not follow the terminal that was already given back.
+#[derive(Debug)]
+pub struct FrameWriter<W> {
+    out: W,
+    waiting: Vec<u8>,
+}
+
+impl<W: Write> FrameWriter<W> {
+    pub fn new(out: W) -> Self {
+        Self { out, waiting: Vec::with_capacity(64 * 1024) }
+    }
+}
+
+impl<W: Write> Write for FrameWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.waiting.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let result = self.out.write_all(&self.waiting);
+        self.waiting.clear();
+        result?;
+        self.out.flush()
+    }
 }
 
 /// Holds the terminal; dropping it gives the terminal back.
@@ -179,6 +207,17 @@ pub fn watch_signals() -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn half_a_frame_is_lost_when_its_writer_is_dropped() {
+        let mut written = Vec::new();
+        let mut writer = FrameWriter::new(&mut written);
+        writer.write_all(b"whole").unwrap();
+        writer.flush().unwrap();
+        writer.write_all(b"half").unwrap();
+        drop(writer);
+        assert_eq!(written, b"whole");
+    }
 
     #[test]
     fn leaving_undoes_all_that_entering_switched_on() {

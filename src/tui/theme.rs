@@ -185,6 +185,7 @@ struct Paint {
     mono: Modifier,
 }
 
+#[allow(clippy::unnecessary_wraps, reason = "a paint has a colour or none: the tables read better so")]
 const fn ink(red: u8, green: u8, blue: u8, indexed: u8, ansi: Color) -> Option<Ink> {
     Some(Ink { rgb: (red, green, blue), indexed, ansi })
 }

@@ -303,7 +303,7 @@ fn tokens(text: &str) -> Vec<[usize; 2]> {
     let mut start = 0;
     let mut length = 0;
     for (at, c) in text.char_indices() {
-        let starts = c == ' ' || c.len_utf8() > 1 || length >= 9 || (!c.is_alphanumeric() && c != ' ');
+        let starts = c.len_utf8() > 1 || length >= 9 || !c.is_alphanumeric();
         if starts && at > start {
             tokens.push([start, at]);
             start = at;

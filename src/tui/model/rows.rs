@@ -112,7 +112,7 @@ impl Column {
 /// All rows in file order, with a filtered view and cached decisions.
 #[derive(Debug, Clone)]
 pub struct Rows {
-    rows: Vec<Row>,
+    all: Vec<Row>,
     by_number: HashMap<usize, usize>,
     shown: Vec<usize>,
     /// The first is the present one, then the baselines of moved sliders, then old ones.
@@ -125,7 +125,7 @@ impl Rows {
     /// No rows yet.
     pub fn new(thresholds: Thresholds) -> Self {
         Self {
-            rows: Vec::new(),
+            all: Vec::new(),
             by_number: HashMap::new(),
             shown: Vec::new(),
             columns: vec![Column::new(thresholds)],
@@ -134,15 +134,15 @@ impl Rows {
     }
 
     pub fn len(&self) -> usize {
-        self.rows.len()
+        self.all.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.all.is_empty()
     }
 
     pub fn get(&self, index: usize) -> Option<&Row> {
-        self.rows.get(index)
+        self.all.get(index)
     }
 
     /// Indices of the rows that pass the filter, in order.
@@ -152,7 +152,7 @@ impl Rows {
 
     /// All evidence there is, in file order.
     pub fn evidence(&self) -> Vec<Arc<Evidence>> {
-        self.rows.iter().filter_map(|row| row.evidence.clone()).collect()
+        self.all.iter().filter_map(|row| row.evidence.clone()).collect()
     }
 
     /// Adds rows that will come; known numbers keep what they have.
@@ -167,19 +167,18 @@ impl Rows {
 
     /// Puts evidence into its row (a new row where none was planned); returns its index.
     pub fn put(&mut self, evidence: Evidence, filter: &Filter) -> usize {
-        let index = match self.by_number.get(&evidence.row) {
-            Some(index) => *index,
-            None => {
-                let (row, id, question) = (evidence.row, evidence.id.clone(), evidence.question.clone());
-                self.push(Row { row, id, question, evidence: None }, filter)
-            }
+        let index = if let Some(index) = self.by_number.get(&evidence.row) {
+            *index
+        } else {
+            let (row, id, question) = (evidence.row, evidence.id.clone(), evidence.question.clone());
+            self.push(Row { row, id, question, evidence: None }, filter)
         };
         let evidence = Arc::new(evidence);
         // Columns that have passed this row decide it now; the others when they come to it.
         for column in self.columns.iter_mut().filter(|column| index < column.next) {
             column.decide(index, &evidence);
         }
-        self.rows[index].evidence = Some(evidence);
+        self.all[index].evidence = Some(evidence);
         self.advance(1);
         index
     }
@@ -187,23 +186,23 @@ impl Rows {
     /// Lets the wanted columns decide about rows worth `budget` tokens.
     fn advance(&mut self, mut budget: usize) {
         for column in &mut self.columns[..self.wanted] {
-            budget = advance(column, &self.rows, budget);
+            budget = advance(column, &self.all, budget);
         }
     }
 
     fn push(&mut self, row: Row, filter: &Filter) -> usize {
-        let index = self.rows.len();
+        let index = self.all.len();
         self.by_number.insert(row.row, index);
         if filter.accepts(&row.id, &row.question) {
             self.shown.push(index);
         }
-        self.rows.push(row);
+        self.all.push(row);
         index
     }
 
     /// Applies the filter.
     pub fn filter(&mut self, filter: &Filter) {
-        let accepted = self.rows.iter().enumerate().filter(|(_, row)| filter.accepts(&row.id, &row.question));
+        let accepted = self.all.iter().enumerate().filter(|(_, row)| filter.accepts(&row.id, &row.question));
         self.shown = accepted.map(|(index, _)| index).collect();
     }
 
@@ -232,7 +231,7 @@ impl Rows {
 
     /// Whether some wanted tally is still missing.
     pub fn has_pending(&self) -> bool {
-        self.columns[..self.wanted].iter().any(|column| column.next < self.rows.len())
+        self.columns[..self.wanted].iter().any(|column| column.next < self.all.len())
     }
 
     /// Decides about a slice of what is missing.
@@ -254,7 +253,7 @@ impl Rows {
     pub fn compare(&self, base: &Thresholds, now: &Thresholds, slider: SliderName) -> Option<SliderEffect> {
         let column = |wanted: &Thresholds| {
             let found = self.columns.iter().find(|column| column.thresholds == *wanted)?;
-            (found.next >= self.rows.len()).then_some(found)
+            (found.next >= self.all.len()).then_some(found)
         };
         let (base, now) = (column(base)?, column(now)?);
         let pairs = base.tallies.iter().zip(&now.tallies);

@@ -100,7 +100,7 @@ fn command_effects(model: &mut Model, command: Command) -> Vec<Effect> {
         }
         Command::Help if matches!(model.overlay, Some(Overlay::Help { .. })) => model.overlay = None,
         Command::Help => {
-            model.overlay = Some(Overlay::Help { query: String::new(), typing: false, scroll: 0 })
+            model.overlay = Some(Overlay::Help { query: String::new(), typing: false, scroll: 0 });
         }
         Command::Notices => model.overlay = Some(Overlay::Notices { scroll: 0 }),
         Command::NextPane => model.focus = model.focus.moved(1),

@@ -174,7 +174,7 @@ fn span(model: &mut Model, forwards: bool) {
     match next {
         Some(start) => model.token = *start,
         None if model.reading().is_none() => {
-            say(model, "this answer has not been read, so nothing is flagged")
+            say(model, "this answer has not been read, so nothing is flagged");
         }
         None => say(model, format!("no span of this answer is flagged at {:.2}", model.thresholds.token)),
     }

@@ -27,10 +27,11 @@ pub fn type_character(model: &mut Model, c: char) {
     } else if model.filter.typing {
         model.filter.text.push(c);
         filtered(model);
-    } else if let Some(typed) = &mut model.typed {
-        if (c.is_ascii_digit() || c == '.') && typed.len() < 8 {
-            typed.push(c);
-        }
+    } else if let Some(typed) = &mut model.typed
+        && (c.is_ascii_digit() || c == '.')
+        && typed.len() < 8
+    {
+        typed.push(c);
     }
 }
 

@@ -1,5 +1,7 @@
 //! The answer with its flagged spans, and the scores under its lines.
 
+use std::fmt::Write as _;
+
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
@@ -244,7 +246,7 @@ fn read_out(model: &Model) -> String {
     let Some(score) = findings.smoothed.get(model.token) else { return String::new() };
     let text = token_text(model, reading).map_or_else(String::new, |text| quoted(text, 12));
     let span = model.span_at_cursor().map_or_else(String::new, |index| format!(" [{}]", index + 1));
-    format!("token {}/{} {text} {score:.2}{span}", model.token + 1, reading.tokens.len())
+    format!("{}/{} {text} {score:.2}{span}", model.token + 1, reading.tokens.len())
 }
 
 /// What the answer's scores say, and about the token under the cursor.
@@ -260,27 +262,26 @@ fn words(model: &Model, evidence: &Evidence, reading: &Reading, findings: &Findi
         (_, _, Some(reason)) => format!("No factuality: {}. ", reason.trim_end_matches('.')),
         _ => String::new(),
     };
-    text.push_str(&match findings.spans.len() {
-        0 => format!("No span reaches {threshold:.2}"),
-        1 => format!("1 span reaches {threshold:.2}"),
-        many => format!("{many} spans reach {threshold:.2}"),
-    });
-    if let Some(gold) = &evidence.gold_spans {
-        text.push_str(&match gold.len() {
-            0 => ", the labels mark none".to_owned(),
-            marked => format!(", the labels mark {marked}"),
-        });
-    }
+    let _ = match findings.spans.len() {
+        0 => write!(text, "No span reaches {threshold:.2}"),
+        1 => write!(text, "1 span reaches {threshold:.2}"),
+        many => write!(text, "{many} spans reach {threshold:.2}"),
+    };
+    let _ = match evidence.gold_spans.as_ref().map(Vec::len) {
+        None => Ok(()),
+        Some(0) => write!(text, ", the labels mark none"),
+        Some(marked) => write!(text, ", the labels mark {marked}"),
+    };
     text.push('.');
     if let (Some(score), Some(token)) = (findings.smoothed.get(model.token), token_text(model, reading)) {
         let raw = model.detector().and_then(|scores| scores.raw.get(model.token));
         let raw = raw.map_or_else(String::new, |raw| format!(", raw {raw:.2}"));
-        text.push_str(&format!(" {}: score {score:.2}{raw}", quoted(token, 16)));
+        let _ = write!(text, " {}: score {score:.2}{raw}", quoted(token, 16));
         let probability = |log: &[f32]| log.get(model.token).map(|log| f64::from(*log).exp());
         if let (Some(with), Some(without)) =
             (probability(&reading.log_prob_with), probability(&reading.log_prob_without))
         {
-            text.push_str(&format!("; {} likely with chunks, {} without", percent(with), percent(without)));
+            let _ = write!(text, "; {} likely with chunks, {} without", percent(with), percent(without));
         }
         text.push('.');
     }

@@ -1,5 +1,7 @@
 //! Where the model looked: a map of heads, and a map of answer tokens and chunks.
 
+use std::fmt::Write as _;
+
 use ratatui::layout::{Constraint, Layout, Rect};
 
 use super::words::{percent, quoted};
@@ -99,7 +101,7 @@ fn draw_head_map(canvas: &mut Canvas<'_>, area: Rect, model: &Model, lookback: &
     };
     let cell_width = if LABELS + lookback.heads as u16 * 2 <= area.width { 2 } else { 1 };
     let map_width = LABELS + lookback.heads as u16 * cell_width;
-    let beside = area.width >= map_width + SIDE + 1;
+    let beside = area.width > map_width + SIDE;
     let mut below = area;
     if !beside {
         let line = Rect { height: 1.min(area.height), ..area };
@@ -258,23 +260,14 @@ fn words(model: &Model, lookback: &Lookback) -> String {
     let answer = model.evidence().and_then(|evidence| evidence.answer.as_deref());
     if let (Some((chunk, share)), Some([start, end]), Some(answer)) = (most, token, answer) {
         let token = answer.get(*start..*end).unwrap_or_default();
-        text.push_str(&format!(
-            "{} looked most at chunk {} ({}).",
-            quoted(token, 12),
-            chunk + 1,
-            percent(share)
-        ));
+        let _ =
+            write!(text, "{} looked most at chunk {} ({}).", quoted(token, 12), chunk + 1, percent(share));
     }
     if let Some(ratio) = ratio_at_cursor(model, lookback) {
         let ranked = ranked(model, lookback);
         let rank = ranked.iter().filter(|(_, _, other)| *other > ratio).count() + 1;
         let cursor = &model.attention;
-        text.push_str(&format!(
-            " L{:02} H{:02} ranks {rank} of {}.",
-            cursor.layer,
-            cursor.head,
-            ranked.len()
-        ));
+        let _ = write!(text, " L{:02} H{:02} ranks {rank} of {}.", cursor.layer, cursor.head, ranked.len());
     }
     text
 }

@@ -98,25 +98,26 @@ fn draw_chunk(
     let (verdict, muted) = (canvas.style(role), canvas.style(Role::Muted));
     let rank = format!("{:>2} ", index + 1);
     let score = chunk.score.map_or_else(|| format!("{:>8}", "no score"), |score| format!("{score:>8.2}"));
-    let mut column = canvas.write_all(area, 1, 0, &[(&rank, muted), (word, verdict), ("  ", muted)]);
+    let column = canvas.write_all(area, 1, 0, &[(&rank, muted), (word, verdict), ("  ", muted)]);
+    // Score and origin stand in columns of their own, whether there is a p-value or not.
+    let bar_at = column + 8;
+    let bar_width = area.width.saturating_sub(bar_at + 23).clamp(6, 24);
+    let score_at = bar_at + bar_width + 1;
     if let Some(p) = chunk.p_value {
         let text = format!("p {:.3} ", p.value());
-        column = canvas.write(area, column, 0, &text, verdict);
-        let bar_width = area.width.saturating_sub(column + 23).clamp(6, 24);
-        if area.width > column + bar_width {
-            let bar = Rect { x: area.x + column, width: bar_width, ..area };
+        canvas.write(area, column, 0, &text, verdict);
+        if area.width > score_at {
+            let bar = Rect { x: area.x + bar_at, width: bar_width, ..area };
             let alpha = model.thresholds.alpha.value();
             p_value_bar(canvas, bar, p.value(), alpha, trusted == Some(true));
-            column += bar_width + 1;
         }
     } else {
         let reason = chunk.p_value_absent.as_deref().unwrap_or("it was not calibrated");
         let style = canvas.style(Role::Warning);
-        let room = Rect { width: area.width.saturating_sub(10), ..area };
-        let text = format!("no p-value: {reason} ");
-        column = canvas.write(room, column.saturating_sub(9), 0, &text, style);
+        let room = Rect { width: score_at.min(area.width), ..area };
+        canvas.write(room, column.saturating_sub(9), 0, &format!("no p-value: {reason}"), style);
     }
-    column = canvas.write(area, column, 0, &score, muted);
+    let column = canvas.write(area, score_at, 0, &score, muted);
     let origin = chunk.document.as_deref().unwrap_or(&chunk.id);
     canvas.write_all(area, column, 0, &[("  ", muted), (origin, muted)]);
 }
@@ -130,7 +131,7 @@ fn draw_text(
     trusted: &[Option<bool>],
 ) {
     let Some(chunk) = chunks.get(model.chunk) else { return };
-    let end = chunk.text.floor_char_boundary(MOST_BYTES);
+    let end = boundary(&chunk.text, MOST_BYTES);
     let wrapped = wrap(&chunk.text[..end], area.width, &[]);
     let lines = wrapped.lines.len() as u16;
     let furthest = lines.saturating_sub(area.height);
@@ -159,6 +160,11 @@ fn draw_text(
         let rest = format!("… {} more bytes are not shown", chunk.text.len() - end);
         canvas.write(area, 0, area.height.saturating_sub(1), &rest, muted);
     }
+}
+
+/// The last place at or before `most` where the text can be cut.
+fn boundary(text: &str, most: usize) -> usize {
+    (0..=most.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 /// What the selected chunk's certificate says.

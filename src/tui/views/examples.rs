@@ -1,5 +1,7 @@
 //! The list of examples, and the one line that stands for it on small screens.
 
+use std::fmt::Write as _;
+
 use ratatui::layout::Rect;
 
 use super::words::counted;
@@ -90,7 +92,7 @@ fn words(model: &Model) -> String {
         .filter(|evidence| evidence.status == Status::Error)
         .count();
     if failed > 0 {
-        text.push_str(&format!(" {} could not be read.", counted(failed, "record", "records")));
+        let _ = write!(text, " {} could not be read.", counted(failed, "record", "records"));
     }
     text
 }

@@ -145,7 +145,7 @@ impl Canvas<'_> {
 
 /// Columns of a text that holds no control character.
 pub fn width(text: &str) -> u16 {
-    text.graphemes(true).map(|grapheme| grapheme.cell_width()).fold(0, u16::saturating_add)
+    text.graphemes(true).map(CellWidth::cell_width).fold(0, u16::saturating_add)
 }
 
 /// `text`, or as much of it as fits with an ellipsis.
