@@ -15,8 +15,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("detect", &["reading", "metrics", "model"]),
     ("evidence", &["data", "certify", "detect"]),
     ("inspect", &["data", "metrics", "certify", "retrieval", "model", "reading", "detect", "evidence"]),
-    ("report", &["evidence", "certify"]),
-    ("tui", &["evidence", "report", "inspect", "certify"]),
+    // `detect` for the rules that join tokens to display units and spans: one rule, every face.
+    ("report", &["evidence", "certify", "detect"]),
+    ("tui", &["evidence", "report", "inspect", "certify", "detect"]),
 ];
 
 /// Packages a room must not touch.

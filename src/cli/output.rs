@@ -37,7 +37,7 @@ pub fn free_name(folder: &Path, name: &str, ending: &str) -> PathBuf {
     if !first.exists() {
         return first;
     }
-    (2..)
+    (2..=9_999)
         .map(|number| folder.join(format!("{name}-{number}.{ending}")))
         .find(|path| !path.exists())
         .unwrap_or(first)

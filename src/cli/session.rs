@@ -177,7 +177,7 @@ fn as_text(
                 }
             }
             Message::Notice(notice) => {
-                bar.suspend(|| eprintln!("note: {}", crate::text::visible_line(&notice)))
+                bar.suspend(|| eprintln!("note: {}", crate::text::visible_line(&notice)));
             }
             Message::Progress { done, total, .. } => {
                 bar.set_length(total as u64);

@@ -22,7 +22,7 @@ impl ChunkSource {
     /// Chunks in rank order, and what the user should know about them.
     pub fn chunks(&self, example: &Example) -> Result<(Vec<ChunkEvidence>, Vec<String>), InspectError> {
         if !example.passages.is_empty() {
-            return Ok((self.given(example), Vec::new()));
+            return Ok((given(example), Vec::new()));
         }
         let Some(corpus) = &self.corpus else {
             return Ok((
@@ -60,30 +60,30 @@ impl ChunkSource {
             .collect();
         Ok((chunks, notices))
     }
+}
 
-    /// Passages of the data, as they came. Their scores are another retriever's: what was calibrated
-    /// here says nothing about them.
-    fn given(&self, example: &Example) -> Vec<ChunkEvidence> {
-        let reason = "the passage came with the data; only passages retrieved here are calibrated".to_owned();
-        example
-            .passages
-            .iter()
-            .enumerate()
-            .map(|(rank, passage)| ChunkEvidence {
-                id: passage.id.clone().unwrap_or_else(|| format!("passage-{}", rank + 1)),
-                document: passage.document.clone(),
-                text: passage.text.clone(),
-                range: None,
-                score: passage.score,
-                p_value: None,
-                p_value_absent: Some(reason.clone()),
-                correct: passage
-                    .document
-                    .as_ref()
-                    .filter(|_| !example.source_documents.is_empty())
-                    .map(|document| example.source_documents.contains(document)),
-                tokens_read: None,
-            })
-            .collect()
-    }
+/// Passages of the data, as they came. Their scores are another retriever's: what was calibrated
+/// here says nothing about them.
+fn given(example: &Example) -> Vec<ChunkEvidence> {
+    let reason = "the passage came with the data; only passages retrieved here are calibrated".to_owned();
+    example
+        .passages
+        .iter()
+        .enumerate()
+        .map(|(rank, passage)| ChunkEvidence {
+            id: passage.id.clone().unwrap_or_else(|| format!("passage-{}", rank + 1)),
+            document: passage.document.clone(),
+            text: passage.text.clone(),
+            range: None,
+            score: passage.score,
+            p_value: None,
+            p_value_absent: Some(reason.clone()),
+            correct: passage
+                .document
+                .as_ref()
+                .filter(|_| !example.source_documents.is_empty())
+                .map(|document| example.source_documents.contains(document)),
+            tokens_read: None,
+        })
+        .collect()
 }

@@ -74,7 +74,7 @@ impl Plan {
             let certificate = Certificate::Absent(reason);
             return Ok((ChunkSource { corpus: None, certificate, top_k: self.top_k }, None));
         }
-        let corpus = Corpus::index(&self.dataset.documents, self.chunking, self.bm25.clone())?;
+        let corpus = Corpus::index(&self.dataset.documents, self.chunking, self.bm25)?;
         let certificate = match &self.calibration {
             Some(artefact) => Certificate::from_artefact(artefact.clone(), self.mode, &corpus, self.top_k),
             None => Certificate::from_halves(&self.dataset, &corpus, self.top_k, self.mode, self.seed)?,

@@ -1,6 +1,6 @@
 //! The words around passages and question.
 //!
-//! They are those of RAGTruth's question answering prompts, byte for byte, because the shipped heads
+//! They are those of `RAGTruth`'s question answering prompts, byte for byte, because the shipped heads
 //! were trained on readings of such prompts: another wording would be another distribution.
 
 use crate::model::{SegmentKind, UserTurn};

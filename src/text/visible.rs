@@ -12,14 +12,18 @@ pub fn visible_char(c: char) -> Option<char> {
         // C0: the control pictures of Unicode, in the same order.
         '\u{0}'..='\u{1f}' => char::from_u32(0x2400 + c as u32),
         '\u{7f}' => Some('\u{2421}'),
-        // C1 (an 8-bit CSI is one of them), line and paragraph separators.
-        '\u{80}'..='\u{9f}' | '\u{2028}' | '\u{2029}' => Some('\u{fffd}'),
-        // Bidirectional controls reorder what stands around them; text is kept in logical order.
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}' => {
-            Some('\u{fffd}')
-        }
-        // A byte-order mark inside text, interlinear annotation, deprecated formatting.
-        '\u{feff}' | '\u{fff9}'..='\u{fffb}' => Some('\u{fffd}'),
+        // C1 (an 8-bit CSI is one of them); line and paragraph separators; bidirectional controls, which
+        // reorder what stands around them; byte-order marks inside text; interlinear annotation.
+        '\u{80}'..='\u{9f}'
+        | '\u{2028}'
+        | '\u{2029}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2066}'..='\u{2069}'
+        | '\u{200e}'
+        | '\u{200f}'
+        | '\u{61c}'
+        | '\u{feff}'
+        | '\u{fff9}'..='\u{fffb}' => Some('\u{fffd}'),
         _ => None,
     }
 }

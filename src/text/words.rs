@@ -25,20 +25,16 @@ pub fn words(text: &str) -> Vec<Word> {
         }
     };
     for (at, c) in text.char_indices() {
-        if written_without_spaces(c) {
-            close(&mut open, at, &mut found);
-            open = Some(at);
+        let mark = open.is_some() && is_mark(c);
+        if mark {
             continue;
         }
-        let continues = c.is_alphanumeric() || (open.is_some() && is_mark(c));
-        let previous_stands_alone = found_alone(text, open);
-        if continues && !(previous_stands_alone && !is_mark(c)) {
-            open.get_or_insert(at);
-        } else {
+        // What stands alone, and what follows it, begins a word of its own.
+        if written_without_spaces(c) || !c.is_alphanumeric() || stands_alone(text, open) {
             close(&mut open, at, &mut found);
-            if continues {
-                open = Some(at);
-            }
+        }
+        if c.is_alphanumeric() {
+            open.get_or_insert(at);
         }
     }
     close(&mut open, text.len(), &mut found);
@@ -46,7 +42,7 @@ pub fn words(text: &str) -> Vec<Word> {
 }
 
 /// Whether the word that is open began with a character that is a word of its own.
-fn found_alone(text: &str, open: Option<usize>) -> bool {
+fn stands_alone(text: &str, open: Option<usize>) -> bool {
     open.and_then(|start| text[start..].chars().next()).is_some_and(written_without_spaces)
 }
 
