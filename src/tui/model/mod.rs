@@ -185,8 +185,14 @@ impl Model {
             .filter(|slider| slider.is_moved(&self.thresholds, &self.defaults))
             .map(|slider| slider.with_default(&self.thresholds, &self.defaults));
         self.rows.aim(self.thresholds.clone(), baselines.collect());
-        self.guarantee = (self.guarantee_at)(self.thresholds.alpha);
+        self.ask_what_is_guaranteed();
         self.refresh();
+    }
+
+    /// The calibration becomes known while the inspection runs, so what is guaranteed is asked again
+    /// whenever a stage is left behind.
+    pub fn ask_what_is_guaranteed(&mut self) {
+        self.guarantee = (self.guarantee_at)(self.thresholds.alpha);
     }
 
     /// First token of the first flagged span; 0 where nothing is flagged.

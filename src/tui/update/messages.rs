@@ -7,7 +7,10 @@ use crate::tui::model::{Model, Phase};
 /// Takes one message in.
 pub fn receive(model: &mut Model, message: Message) {
     match message {
-        Message::Stage(stage) => model.run.stage = stage,
+        Message::Stage(stage) => {
+            model.run.stage = stage;
+            model.ask_what_is_guaranteed();
+        }
         Message::Planned(planned) => {
             model.run.total = model.run.total.max(planned.len());
             model.rows.plan(planned, &model.filter);
@@ -30,6 +33,7 @@ pub fn receive(model: &mut Model, message: Message) {
         }
         Message::Notice(text) => model.notices.push(text),
         Message::Finished => {
+            model.ask_what_is_guaranteed();
             model.run.phase = Phase::Finished;
             model.run.stage.clear();
             model.run.seconds_left = None;

@@ -303,3 +303,17 @@ fn no_command_breaks_an_empty_model() {
         }
     }
 }
+
+#[test]
+fn what_is_guaranteed_is_asked_again_when_the_calibration_may_have_become_known() {
+    let calibrated = Arc::new(std::sync::OnceLock::new());
+    let own = Arc::clone(&calibrated);
+    let guarantee: crate::tui::Guarantee =
+        Arc::new(move |_| vec![own.get().map_or("not yet", |()| "kept").into()]);
+    let mut model = Model::new("t", Thresholds::default(), Thresholds::default(), guarantee);
+    tell(&mut model, Message::Stage("indexing".into()));
+    assert_eq!(model.guarantee, ["not yet"]);
+    calibrated.set(()).unwrap();
+    tell(&mut model, Message::Stage("loading the model".into()));
+    assert_eq!(model.guarantee, ["kept"]);
+}
