@@ -23,11 +23,27 @@ fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    let mut file = readable_by_others(&mut tempfile::Builder::new()).tempfile_in(folder)?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// Temporary files are private by default; what is handed on gets the permissions that the umask gives.
+#[cfg(unix)]
+fn readable_by_others<'b>(
+    builder: &'b mut tempfile::Builder<'static, 'static>,
+) -> &'b mut tempfile::Builder<'static, 'static> {
+    use std::os::unix::fs::PermissionsExt;
+    builder.permissions(std::fs::Permissions::from_mode(0o666))
+}
+
+#[cfg(not(unix))]
+fn readable_by_others<'b>(
+    builder: &'b mut tempfile::Builder<'static, 'static>,
+) -> &'b mut tempfile::Builder<'static, 'static> {
+    builder
 }
 
 /// `name.ending`, or `name-2.ending` ... whichever does not exist yet.
