@@ -74,7 +74,7 @@ pub fn run(shared: &Shared, arguments: &TrainArguments) -> Outcome {
     let with_residual = matches!(arguments.cortex, CortexFeatures::DC);
     let blocks: Vec<FeatureBlock> = CortexSettings { layer, with_residual, renormalised: false }.blocks();
     let mlp = MlpSettings { seed: arguments.seed, ..MlpSettings::default() };
-    let mut progress = |step: &str| eprintln!("{step}");
+    let mut progress = |step: &str| output::tell(step);
     let token = train_token_head(
         &store,
         &folds,
