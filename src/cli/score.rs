@@ -16,7 +16,7 @@ use super::features::progress_bar;
 use super::open::InspectionArguments;
 use super::session::failure_of;
 use super::signals::{cancel_on_interrupt, cancelled};
-use super::{Failure, Outcome, Shared};
+use super::{Failure, Outcome, Shared, output};
 
 /// Options of `ragscope score`.
 #[derive(Debug, Args)]
@@ -64,7 +64,8 @@ pub fn run(shared: &Shared, arguments: &ScoreArguments) -> Outcome {
                     Row::Bad(BadRow { row: record.row, id: None, line: Some(record.line), reason })
                 }
             };
-            tally.count(sink.write(&inspector.inspect(&row))?);
+            let Some(status) = sink.write(&inspector.inspect(&row))? else { return Ok(()) };
+            tally.count(status);
         }
     } else {
         let bar = progress_bar("records");
@@ -74,18 +75,19 @@ pub fn run(shared: &Shared, arguments: &ScoreArguments) -> Outcome {
                 bar.finish_and_clear();
                 return Err(Failure::Interrupted);
             }
-            tally.count(sink.write(&inspector.inspect(row))?);
+            let Some(status) = sink.write(&inspector.inspect(row))? else { return Ok(()) };
+            tally.count(status);
             bar.inc(1);
         }
         bar.finish_and_clear();
     }
-    eprintln!(
+    output::tell(&format!(
         "{} records: {} ok, {} partial, {} in error",
         tally.all(),
         tally.ok,
         tally.partial,
         tally.error
-    );
+    ));
     Ok(())
 }
 
@@ -93,7 +95,7 @@ fn inspector<'m>(plan: &Plan, model: &'m LanguageModel) -> Outcome<Inspector<'m>
     let heads = HeadFiles::read(&plan.heads).map_err(failure_of)?;
     let (detectors, notice) = bind_detectors(model, &plan.heads, &heads).map_err(failure_of)?;
     if let Some(notice) = notice {
-        eprintln!("note: {}", crate::text::visible_line(&notice));
+        output::tell(&format!("note: {notice}"));
     }
     let (source, summary) = plan.chunk_source().map_err(failure_of)?;
     let mut provenance = plan.provenance(&source, summary.as_ref()).map_err(failure_of)?;
@@ -131,11 +133,13 @@ impl Sink {
         }
     }
 
-    fn write(&mut self, evidence: &Evidence) -> Outcome<Status> {
-        write_line(evidence, &mut self.out)
-            .and_then(|()| self.out.flush())
-            .map_err(|error| Failure::input_message(format!("cannot write evidence: {error}")))?;
-        Ok(evidence.status)
+    /// `None` when nobody reads any more (`| head`): a quiet end, not an error.
+    fn write(&mut self, evidence: &Evidence) -> Outcome<Option<Status>> {
+        match write_line(evidence, &mut self.out).and_then(|()| self.out.flush()) {
+            Ok(()) => Ok(Some(evidence.status)),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(None),
+            Err(error) => Err(Failure::input_message(format!("cannot write evidence: {error}"))),
+        }
     }
 }
 

@@ -100,7 +100,7 @@ pub fn run(shared: &Shared, arguments: &TrainArguments) -> Outcome {
     let with_residual = matches!(arguments.cortex, CortexFeatures::DifferenceAndResidual);
     let blocks: Vec<FeatureBlock> = CortexSettings { layer, with_residual, renormalised: false }.blocks();
     let mlp = arguments.perceptron.settings(arguments.seed);
-    let mut progress = |step: &str| eprintln!("{step}");
+    let mut progress = |step: &str| output::tell(step);
     let token = train_token_head(
         &store,
         &folds,

@@ -80,7 +80,8 @@ impl Plan {
             None => Certificate::from_halves(&self.dataset, &corpus, self.top_k, self.mode, self.seed)?,
         };
         let mut summary = certificate.summary();
-        if let Some(summary) = &mut summary {
+        // A verdict is about the data that calibrated; a few records of this run say nothing about that.
+        if let (Some(summary), None) = (&mut summary, &self.calibration) {
             let scored = score_questions(&self.dataset, &corpus, self.top_k, &LabelSettings::default())?;
             summary.verdict = verdict(&scored.scores, self.top_k, Alpha::default(), self.mode);
         }
