@@ -42,6 +42,8 @@ mod product;
 mod prompt;
 mod rope;
 #[cfg(test)]
+mod small_gguf;
+#[cfg(test)]
 mod small_model;
 mod text_error;
 mod text_model;
@@ -49,6 +51,8 @@ mod token_ranges;
 mod tokenizer;
 mod tokenizer_gguf;
 mod weights;
+#[cfg(test)]
+mod weights_gguf_tests;
 #[cfg(test)]
 mod weights_tests;
 
