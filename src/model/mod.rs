@@ -5,7 +5,8 @@
 //! | `language_model` | all of it opened together: [`LanguageModel`] |
 //! | `location`, `cache`, `fetch`, `pip`, `hash` | where models lie, and how the default one gets there |
 //! | `gguf_metadata`, `facts` | what a model file says of itself |
-//! | `tokenizer`, `tokenizer_gguf`, `token_ranges` | text to ids with byte ranges |
+//! | `tokenizer`, `token_ranges` | text to ids with byte ranges |
+//! | `tokenizer_gguf`, `tokenizer_byte_level`, `tokenizer_scores` | tokenizers out of GGUF vocabularies |
 //! | `chat`, `chat_engine`, `chat_source`, `prompt` | the model's own template, segments mapped to token ranges |
 //! | `config`, `weights`, `rope`, `decoder`, `block` | the instrumented decoder, of every architecture |
 //! | `attention`, `attention_plain`, `capture` | fused attention that sums while rows are hot, and its oracle |
@@ -49,7 +50,11 @@ mod text_error;
 mod text_model;
 mod token_ranges;
 mod tokenizer;
+mod tokenizer_byte_level;
 mod tokenizer_gguf;
+#[cfg(test)]
+mod tokenizer_gguf_tests;
+mod tokenizer_scores;
 mod weights;
 #[cfg(test)]
 mod weights_gguf_tests;
