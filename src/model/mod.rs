@@ -3,7 +3,8 @@
 //! | files | hold |
 //! |---|---|
 //! | `language_model` | all of it opened together: [`LanguageModel`] |
-//! | `location`, `cache`, `fetch`, `pip`, `hash` | where models lie, and how the default one gets there |
+//! | `location`, `hugging_face_cache`, `ollama` | where models lie |
+//! | `cache`, `fetch`, `pip`, `hash` | the default one and how it gets there |
 //! | `gguf_metadata`, `facts` | what a model file says of itself |
 //! | `tokenizer`, `token_ranges` | text to ids with byte ranges |
 //! | `tokenizer_gguf`, `tokenizer_byte_level`, `tokenizer_scores` | tokenizers out of GGUF vocabularies |
@@ -33,11 +34,13 @@ mod facts;
 mod fetch;
 mod gguf_metadata;
 mod hash;
+mod hugging_face_cache;
 mod lanes;
 mod language_model;
 mod layer;
 mod location;
 mod next_token;
+mod ollama;
 mod pip;
 mod product;
 mod prompt;
