@@ -3,15 +3,18 @@
 //! | files | hold |
 //! |---|---|
 //! | `language_model` | all of it opened together: [`LanguageModel`] |
-//! | `location`, `cache`, `fetch`, `pip`, `hash` | where models lie, and how the default one gets there |
+//! | `location`, `hugging_face_cache`, `ollama` | where models lie |
+//! | `cache`, `fetch`, `pip`, `hash` | the default one and how it gets there |
 //! | `gguf_metadata`, `facts` | what a model file says of itself |
-//! | `tokenizer`, `tokenizer_gguf`, `token_ranges` | text to ids with byte ranges |
+//! | `tokenizer`, `token_ranges` | text to ids with byte ranges |
+//! | `tokenizer_gguf`, `tokenizer_byte_level`, `tokenizer_scores` | tokenizers out of GGUF vocabularies |
 //! | `chat`, `chat_engine`, `chat_source`, `prompt` | the model's own template, segments mapped to token ranges |
-//! | `config`, `weights`, `rope`, `decoder` | the instrumented decoder |
+//! | `config`, `weights`, `rope`, `decoder`, `block` | the instrumented decoder, of every architecture |
 //! | `attention`, `attention_plain`, `capture` | fused attention that sums while rows are hot, and its oracle |
 
 mod attention;
 mod attention_plain;
+mod block;
 mod cache;
 mod capture;
 mod chat;
@@ -21,6 +24,8 @@ mod config;
 mod decoder;
 mod decoder_error;
 #[cfg(test)]
+mod decoder_peer_tests;
+#[cfg(test)]
 mod decoder_real_model_tests;
 #[cfg(test)]
 mod decoder_tests;
@@ -29,23 +34,33 @@ mod facts;
 mod fetch;
 mod gguf_metadata;
 mod hash;
+mod hugging_face_cache;
 mod lanes;
 mod language_model;
 mod layer;
 mod location;
 mod next_token;
+mod ollama;
 mod pip;
 mod product;
 mod prompt;
 mod rope;
+#[cfg(test)]
+mod small_gguf;
 #[cfg(test)]
 mod small_model;
 mod text_error;
 mod text_model;
 mod token_ranges;
 mod tokenizer;
+mod tokenizer_byte_level;
 mod tokenizer_gguf;
+#[cfg(test)]
+mod tokenizer_gguf_tests;
+mod tokenizer_scores;
 mod weights;
+#[cfg(test)]
+mod weights_gguf_tests;
 #[cfg(test)]
 mod weights_tests;
 
