@@ -290,3 +290,37 @@ fn a_second_look_comes_from_the_cache_and_prints_the_same() {
     sandbox.write("hard.jsonl", HARD.replace("At one.", "At two."));
     sandbox.run(&arguments).code(0).complains(&["loading tiny"]).prints(&["At two."]);
 }
+
+/// P9: what a record's neighbours are, and in which order they come, must not move its scores.
+#[test]
+fn scores_do_not_depend_on_which_records_are_read_beside_it() {
+    let sandbox = sandbox();
+    let short = json!({"id": "A", "question": "When?", "contexts": ["At noon."], "answer": "At noon."});
+    let long_passage = "The gate opens at seven and closes at nine. ".repeat(8);
+    let long = json!({"id": "B", "question": "When does it open?", "contexts": [long_passage],
+        "answer": "It opens at seven, and it closes at nine in the evening, every day but Monday."});
+    let alone = {
+        sandbox.write_lines("a.jsonl", &[short.clone()]);
+        sandbox.run(&["score", "a.jsonl", "--model", "tiny"]).code(0).evidence().remove(0)
+    };
+    let scores = |one: &Evidence| -> Vec<f32> {
+        let reading = one.reading.as_ref().expect("it was read");
+        let raw = reading.detectors.iter().flat_map(|detector| detector.raw.iter());
+        raw.chain(&reading.log_prob_with).chain(&reading.log_prob_without).copied().collect()
+    };
+    let expected = scores(&alone);
+    for records in [vec![&short, &long], vec![&long, &short], vec![&short, &short, &long]] {
+        let records: Vec<serde_json::Value> = records.into_iter().cloned().collect();
+        sandbox.write_lines("several.jsonl", &records);
+        let run = sandbox.run(&["score", "several.jsonl", "--model", "tiny"]).code(0).evidence();
+        let ours: Vec<&Evidence> = run.iter().filter(|one| one.id == "A").collect();
+        assert!(!ours.is_empty());
+        for one in ours {
+            let found = scores(one);
+            assert_eq!(found.len(), expected.len());
+            for (found, expected) in found.iter().zip(&expected) {
+                assert!((found - expected).abs() < 1e-4, "{found} beside others, {expected} alone");
+            }
+        }
+    }
+}
