@@ -101,7 +101,7 @@ fn inspector<'m>(plan: &Plan, model: &'m LanguageModel) -> Outcome<Inspector<'m>
     let mut provenance = plan.provenance(&source, summary.as_ref()).map_err(failure_of)?;
     provenance.model = Some(model.text.facts.name.clone());
     provenance.model_hash = Some(model.text.facts.short_hash().to_owned());
-    provenance.head_hash = Some(heads.hash());
+    provenance.head_hash = heads.hash_for(model.text.facts.short_hash()).map_err(failure_of)?;
     Ok(Inspector::new(source, provenance).with_model(model, detectors))
 }
 

@@ -179,7 +179,7 @@ pub fn run(
     let facts = TextModelFacts::of(&location, &plan.cache).map_err(crate::model::ModelError::from)?;
     provenance.model = Some(facts.name.clone());
     provenance.model_hash = Some(facts.short_hash().to_owned());
-    provenance.head_hash = Some(heads.hash());
+    provenance.head_hash = heads.hash_for(facts.short_hash())?;
     let folder = plan.cache.path().join("evidence");
     let unusable = |source| InspectError::Cache { path: folder.display().to_string(), source };
     let mut cache = EvidenceCache::open(&folder, &provenance).map_err(unusable)?;

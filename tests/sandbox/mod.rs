@@ -213,7 +213,7 @@ impl fmt::Display for Ran {
 /// The default model: `RAGSCOPE_TEST_MODEL`, else the cache of whoever runs the tests. Says so when it
 /// is not here.
 pub fn real_model(test: &str) -> Option<PathBuf> {
-    let named = std::env::var_os("RAGSCOPE_TEST_MODEL").map(PathBuf::from);
+    let named = std::env::var_os("RAGSCOPE_TEST_MODEL").filter(|path| !path.is_empty()).map(PathBuf::from);
     let cached = || {
         let cache = CacheDirectory::from_environment(&|name| std::env::var_os(name)).ok()?;
         Some(cache.model_path(&DEFAULT_MODEL))
