@@ -5,7 +5,7 @@
 //! | `language_model` | all of it opened together: [`LanguageModel`] |
 //! | `location`, `hugging_face_cache`, `ollama` | where models lie |
 //! | `cache`, `fetch`, `pip`, `hash` | the default one and how it gets there |
-//! | `gguf_metadata`, `facts` | what a model file says of itself |
+//! | `gguf_metadata`, `gguf_split`, `facts` | what a model file says of itself |
 //! | `tokenizer`, `token_ranges` | text to ids with byte ranges |
 //! | `tokenizer_gguf`, `tokenizer_byte_level`, `tokenizer_scores` | tokenizers out of GGUF vocabularies |
 //! | `chat`, `chat_engine`, `chat_source`, `prompt` | the model's own template, segments mapped to token ranges |
@@ -33,6 +33,7 @@ mod elementwise;
 mod facts;
 mod fetch;
 mod gguf_metadata;
+mod gguf_split;
 mod hash;
 mod hugging_face_cache;
 mod lanes;
