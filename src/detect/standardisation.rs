@@ -10,9 +10,9 @@ const CUT: f32 = 5.0;
 /// Mean and inverse standard deviation of every feature.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Standardisation {
-    /// [d]
+    /// `[d]`
     pub mean: Vec<f32>,
-    /// 1 / standard deviation, 1 for a constant feature, [d].
+    /// 1 / standard deviation, 1 for a constant feature, `[d]`.
     pub inverse_deviation: Vec<f32>,
 }
 

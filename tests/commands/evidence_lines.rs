@@ -300,7 +300,7 @@ fn scores_do_not_depend_on_which_records_are_read_beside_it() {
     let long = json!({"id": "B", "question": "When does it open?", "contexts": [long_passage],
         "answer": "It opens at seven, and it closes at nine in the evening, every day but Monday."});
     let alone = {
-        sandbox.write_lines("a.jsonl", &[short.clone()]);
+        sandbox.write_lines("a.jsonl", std::slice::from_ref(&short));
         sandbox.run(&["score", "a.jsonl", "--model", "tiny"]).code(0).evidence().remove(0)
     };
     let scores = |one: &Evidence| -> Vec<f32> {
