@@ -33,9 +33,13 @@ impl Block<'_> {
         hidden: &[f32],
         rope: &RopeTable,
     ) -> Result<(Matrix, KeyValues), DecoderError> {
-        let ModelConfig { hidden_size, kv_heads, head_dim, norm_eps, .. } = *self.config;
+        Ok(self.rotated_heads(&self.projected(hidden)?, rope))
+    }
+
+    /// Norm and packed projection, whatever sequences the rows belong to: [rows, [`Self::packed_width`]].
+    pub(crate) fn projected(&self, hidden: &[f32]) -> Result<Vec<f32>, DecoderError> {
+        let ModelConfig { hidden_size, norm_eps, .. } = *self.config;
         let rows = hidden.len() / hidden_size;
-        let group = self.config.group();
         let normed = rms_norm(hidden, &self.weights.attention_norm, norm_eps);
         let normed = Matrix::new(normed, rows, hidden_size);
         let mut packed = project(normed.view(), &self.weights.query_key_value)?;
@@ -45,7 +49,20 @@ impl Block<'_> {
         if !all_finite(&packed) {
             return Err(self.not_finite("queries, keys and values"));
         }
-        let width = self.weights.query_key_value.rows();
+        Ok(packed)
+    }
+
+    /// Numbers of a packed row: its queries, keys and values.
+    pub(crate) fn packed_width(&self) -> usize {
+        self.weights.query_key_value.rows()
+    }
+
+    /// Packed rows of one sequence taken apart and rotated, row r to the r-th position of `rope`.
+    pub(crate) fn rotated_heads(&self, packed: &[f32], rope: &RopeTable) -> (Matrix, KeyValues) {
+        let ModelConfig { kv_heads, head_dim, norm_eps, .. } = *self.config;
+        let width = self.packed_width();
+        let rows = packed.len() / width;
+        let group = self.config.group();
         let key_start = self.config.heads * head_dim;
         let value_start = key_start + kv_heads * head_dim;
         let scale = 1.0 / self.config.query_scalar.sqrt();
@@ -83,7 +100,7 @@ impl Block<'_> {
             values: Matrix::new(values, kv_heads * rows, head_dim),
             tokens: rows,
         };
-        Ok((Matrix::new(queries, self.config.heads * rows, head_dim), key_values))
+        (Matrix::new(queries, self.config.heads * rows, head_dim), key_values)
     }
 
     /// Attention of the new tokens over those of the prefix and themselves, within the block's window.

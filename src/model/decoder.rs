@@ -1,18 +1,19 @@
-//! The instrumented decoder: reads tokens and keeps what a [`CaptureRequest`] asks for.
+//! The instrumented decoder: reads tokens and keeps what a [`CaptureRequest`](super::CaptureRequest) asks for.
+
+mod extension;
+#[cfg(test)]
+mod extension_tests;
 
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::attention::{AttentionKernel, AttentionOutput, KeyValues, WeightRequest};
+use super::attention::{AttentionKernel, KeyValues, WeightRequest};
 use super::block::Block;
-use super::capture::block_of;
-use super::elementwise::{all_finite, rms_norm};
-use super::next_token::predict;
 use super::product::Matrix;
 use super::rope::RopeTable;
 use super::weights::{GgufWeights, SafetensorsWeights, Weights};
-use super::{Capture, CaptureRequest, DecoderError, ModelConfig, StateLayer, config};
+use super::{DecoderError, ModelConfig, config};
 
 /// A decoder in f32 on the CPU. Reading needs no mutable access: one decoder serves many threads.
 pub struct Decoder {
@@ -113,67 +114,6 @@ impl Decoder {
         Ok(Prefix { layers: layers.into(), tokens: ids.len(), decoder: Arc::clone(&self.identity) })
     }
 
-    /// Reads `ids` after a prefix and keeps what is asked for. Row r of every result belongs to `ids[r]`.
-    ///
-    /// # Errors
-    /// No or unknown tokens, more tokens than the context holds, a segment beyond the tokens, a layer beyond
-    /// the depth, a prefix of another decoder, or a state that is not finite.
-    pub fn extend(
-        &self,
-        prefix: &Prefix,
-        ids: &[u32],
-        request: &CaptureRequest,
-    ) -> Result<Capture, DecoderError> {
-        if !Arc::ptr_eq(&prefix.decoder, &self.identity) {
-            return Err(DecoderError::ForeignPrefix);
-        }
-        let Some(targets) = ids.get(1..) else { return Err(DecoderError::NoTokens) };
-        self.check_tokens(prefix.tokens, ids)?;
-        let (rows, layers) = (ids.len(), self.config.layers);
-        request.validated(prefix.tokens + rows, &self.config)?;
-
-        let (heads, segments) = (self.config.heads, request.segments.len());
-        let mut capture = Capture {
-            rows,
-            layers,
-            heads,
-            hidden_size: self.config.hidden_size,
-            segments,
-            states: vec![Vec::new(); request.states.len()],
-            attention_among_new: vec![Vec::new(); request.attention_among_new.len()],
-            segment_mass: vec![0.0; rows * layers * heads * segments],
-            log_prob: Vec::new(),
-            entropy: Vec::new(),
-            logits: None,
-            full_attention: request.full_attention.then(Vec::new),
-        };
-        let ropes = self.rotations(prefix.tokens, rows);
-        let mut hidden = self.embed(ids);
-        for (block, before) in self.blocks().zip(prefix.layers.iter()) {
-            let index = block.index;
-            let (queries, new) = block.queries_keys_values(&hidden, ropes.of(index))?;
-            let wanted = |layer: &StateLayer| block_of(*layer, layers) == index;
-            let weight_request = WeightRequest {
-                segments: &request.segments,
-                among_new: request.attention_among_new.iter().any(wanted),
-                full: request.full_attention,
-            };
-            let attention = block.attend(&queries, before, &new, &weight_request)?;
-            capture.keep_attention(index, &attention, request);
-            block.finish(&mut hidden, attention.context)?;
-            capture.keep_states(StateLayer::Block(index + 1), &hidden, request);
-        }
-        let normed = rms_norm(&hidden, &self.weights.final_norm, self.config.norm_eps);
-        if !all_finite(&normed) {
-            return Err(DecoderError::NotFinite { place: "the state after the final norm".to_owned() });
-        }
-        capture.keep_states(StateLayer::FinalNorm, &normed, request);
-        let head = self.weights.output.as_ref().unwrap_or(&self.weights.embedding);
-        let states = Matrix::new(normed, rows, self.config.hidden_size);
-        let next = predict(&states, head, targets, request.logits)?;
-        Ok(Capture { log_prob: next.log_prob, entropy: next.entropy, logits: next.logits, ..capture })
-    }
-
     fn check_tokens(&self, before: usize, ids: &[u32]) -> Result<(), DecoderError> {
         let (context_length, vocab_size) = (self.config.context_length, self.config.vocab_size);
         if before + ids.len() > context_length {
@@ -230,33 +170,6 @@ impl Rotations<'_> {
         match (&self.local, self.windows.get(block)) {
             (Some(local), Some(Some(_))) => local,
             _ => &self.global,
-        }
-    }
-}
-
-impl Capture {
-    fn keep_attention(&mut self, index: usize, attention: &AttentionOutput, request: &CaptureRequest) {
-        let width = self.heads * self.segments;
-        if width > 0 {
-            for (row, mass) in attention.segment_mass.chunks_exact(width).enumerate() {
-                self.segment_mass[(row * self.layers + index) * width..][..width].copy_from_slice(mass);
-            }
-        }
-        for (kept, layer) in self.attention_among_new.iter_mut().zip(&request.attention_among_new) {
-            if block_of(*layer, self.layers) == index {
-                kept.clone_from(&attention.among_new);
-            }
-        }
-        if let Some(full) = &mut self.full_attention {
-            full.extend_from_slice(&attention.full);
-        }
-    }
-
-    fn keep_states(&mut self, made: StateLayer, hidden: &[f32], request: &CaptureRequest) {
-        for (kept, layer) in self.states.iter_mut().zip(&request.states) {
-            if *layer == made {
-                kept.extend_from_slice(hidden);
-            }
         }
     }
 }

@@ -40,6 +40,9 @@ pub enum DecoderError {
     #[error("expected at least one token to read, got none")]
     NoTokens,
 
+    #[error("sequence {} of {count}: {source}", index + 1)]
+    Sequence { index: usize, count: usize, source: Box<DecoderError> },
+
     #[error("token {id} at position {position} is not in the vocabulary of {vocab_size} tokens")]
     UnknownToken { position: usize, id: u32, vocab_size: usize },
 

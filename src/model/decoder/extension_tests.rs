@@ -1,0 +1,139 @@
+//! Several continuations read together, held against each read alone.
+
+use crate::model::decoder_tests::{GOLDEN, assert_close, everything, folder, golden_ids};
+use crate::model::product::Matrix;
+use crate::model::{AttentionKernel, Capture, CaptureRequest, Decoder, DecoderError, StateLayer};
+
+fn decoder(name: &str) -> Decoder {
+    Decoder::from_directory(&folder(name)).unwrap()
+}
+
+/// Within the rounding of products that have other numbers of rows.
+#[track_caller]
+fn assert_same(got: &Capture, want: &Capture, what: &str) {
+    let shape = |c: &Capture| (c.rows, c.layers, c.heads, c.hidden_size, c.segments);
+    assert_eq!(shape(got), shape(want), "{what}");
+    for (got, want) in got.states.iter().zip(&want.states) {
+        assert_close(got, want, 1e-5, &format!("{what}: states"));
+    }
+    for (got, want) in got.attention_among_new.iter().zip(&want.attention_among_new) {
+        assert_close(got, want, 1e-5, &format!("{what}: attention among new"));
+    }
+    assert_eq!(got.states.len(), want.states.len());
+    assert_eq!(got.attention_among_new.len(), want.attention_among_new.len());
+    assert_close(&got.segment_mass, &want.segment_mass, 1e-5, &format!("{what}: masses"));
+    assert_close(&got.log_prob, &want.log_prob, 1e-5, &format!("{what}: log-probabilities"));
+    assert_close(&got.entropy, &want.entropy, 1e-5, &format!("{what}: entropies"));
+    for (got, want) in [(&got.logits, &want.logits), (&got.full_attention, &want.full_attention)] {
+        let (got, want) = (got.as_deref(), want.as_deref());
+        assert_eq!(got.is_some(), want.is_some(), "{what}");
+        assert_close(got.unwrap_or_default(), want.unwrap_or_default(), 1e-5, what);
+    }
+}
+
+#[test]
+fn sequences_read_together_are_what_each_is_alone_in_every_architecture() {
+    for name in GOLDEN {
+        let ids = golden_ids(name);
+        let sequences: [&[u32]; 3] = [&ids[25..26], &ids[3..17], &ids[12..40]];
+        for kernel in [AttentionKernel::Fused, AttentionKernel::Plain] {
+            let decoder = decoder(name).with_attention(kernel);
+            let layers = decoder.config().layers;
+            // Beyond the windows of 8 tokens, inside of them, and with nothing before.
+            for cut in [0, 5, 25] {
+                let prefix = decoder.prefix(&ids[..cut]).unwrap();
+                let all = everything(layers, &[0..cut, cut / 2..cut + 1, 0..0]);
+                let without_logits = CaptureRequest { logits: false, full_attention: false, ..all.clone() };
+                for request in [all, without_logits] {
+                    for together in
+                        [&sequences[..], &sequences[..1], &sequences[1..], &sequences[2..], &sequences[..0]]
+                    {
+                        let read = decoder.extend_many(&prefix, together, &request).unwrap();
+                        assert_eq!(read.len(), together.len());
+                        for (index, (read, ids)) in read.iter().zip(together).enumerate() {
+                            let alone = decoder.extend(&prefix, ids, &request).unwrap();
+                            let what =
+                                format!("{name}, {kernel:?}, cut {cut}, {index} of {}", together.len());
+                            assert_same(read, &alone, &what);
+                            assert_eq!(read.log_prob.len(), ids.len() - 1);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_sequence_never_sees_another() {
+    for name in GOLDEN {
+        let ids = golden_ids(name);
+        let decoder = decoder(name);
+        let prefix = decoder.prefix(&ids[..9]).unwrap();
+        let request = everything(decoder.config().layers, &[0..9]);
+        let read = |other: &[u32]| {
+            let mut read =
+                decoder.extend_many(&prefix, &[&ids[9..20], other, &ids[20..31]], &request).unwrap();
+            read.remove(1);
+            read
+        };
+        // The same number of rows, so the same products: equal to the last bit.
+        assert_eq!(read(&[1; 12]), read(&[7, 3, 9, 2, 11, 5, 8, 4, 6, 10, 1, 2]), "{name}");
+    }
+}
+
+#[test]
+fn more_rows_than_a_batch_holds_are_read_in_several_and_come_back_in_order() {
+    let decoder = decoder("llama");
+    let prefix = decoder.prefix(&[5, 6, 7]).unwrap();
+    let sequences: Vec<Vec<u32>> =
+        (0..25).map(|n| (0..90 + n).map(|i| ((i * 31 + n * 7) % 96) as u32).collect()).collect();
+    let sequences: Vec<&[u32]> = sequences.iter().map(Vec::as_slice).collect();
+    assert!(sequences.iter().map(|ids| ids.len()).sum::<usize>() > 2048);
+    let request = CaptureRequest {
+        segments: vec![0..3],
+        states: vec![StateLayer::FinalNorm],
+        ..CaptureRequest::default()
+    };
+    let read = decoder.extend_many(&prefix, &sequences, &request).unwrap();
+    assert_eq!(read.len(), 25);
+    for (index, (read, ids)) in read.iter().zip(&sequences).enumerate() {
+        assert_same(read, &decoder.extend(&prefix, ids, &request).unwrap(), &format!("sequence {index}"));
+    }
+}
+
+#[test]
+fn an_error_names_the_sequence() {
+    let one = decoder("llama");
+    let prefix = one.prefix(&[1; 100]).unwrap();
+    let plain = CaptureRequest::default();
+    let long = [1; 29];
+    for (wrong, expected) in
+        [(&[][..], "at least one token"), (&[3, 96], "token 96"), (&long, "context of 128")]
+    {
+        let error = one.extend_many(&prefix, &[&[1, 2], wrong, &[3]], &plain).unwrap_err();
+        assert!(matches!(error, DecoderError::Sequence { index: 1, count: 3, .. }), "{error:?}");
+        let message = error.to_string();
+        assert!(message.starts_with("sequence 2 of 3: ") && message.contains(expected), "{message}");
+    }
+    let error = decoder("llama").extend_many(&prefix, &[&[1]], &plain).unwrap_err();
+    assert!(matches!(error, DecoderError::ForeignPrefix));
+}
+
+#[test]
+fn a_state_that_is_not_finite_names_the_sequence_it_is_of() {
+    let mut decoder = decoder("llama");
+    let table = &decoder.weights.embedding;
+    let (rows, cols) = (table.rows(), table.cols());
+    let mut values = table.values().to_vec();
+    values[90 * cols] = f32::NAN;
+    // The head stays as it was.
+    let table = std::mem::replace(&mut decoder.weights.embedding, Matrix::new(values, rows, cols));
+    decoder.weights.output = Some(table);
+    let prefix = decoder.prefix(&[4, 5, 6]).unwrap();
+    let request = CaptureRequest::default();
+    let error = decoder.extend_many(&prefix, &[&[1, 2], &[3], &[8, 90, 9]], &request).unwrap_err();
+    let DecoderError::Sequence { index: 2, count: 3, source } = error else { panic!("{error}") };
+    assert!(matches!(*source, DecoderError::NotFinite { .. }), "{source}");
+    assert_eq!(decoder.extend_many(&prefix, &[&[1, 2], &[3], &[8, 9]], &request).unwrap().len(), 3);
+}
