@@ -3,6 +3,7 @@
 mod prompt_form;
 mod reader;
 mod trace;
+mod trace_of;
 
 pub use crate::model::StateLayer;
 pub use prompt_form::{with_references, without_references};

@@ -1,9 +1,12 @@
 //! Reads answers, sharing what answers to one prompt have in common.
 
-use crate::model::{Capture, CaptureRequest, LanguageModel, ModelError, Prefix, Prompt, StateLayer};
+use crate::model::{
+    Capture, CaptureRequest, LanguageModel, ModelError, Prefix, Prompt, StateLayer, TokenizedText,
+};
 
 use super::prompt_form::{with_references, without_references};
-use super::trace::{LayerStates, LookbackMass, Trace};
+use super::trace::Trace;
+use super::trace_of::trace_of;
 
 /// Why an answer could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -70,22 +73,102 @@ impl<'m> Reader<'m> {
         passages: &[&str],
         answer: &str,
     ) -> Result<ReadAnswer, ReadingError> {
+        self.read_many(question, passages, &[answer]).pop().unwrap_or(Err(ReadingError::EmptyAnswer))
+    }
+
+    /// Reads several answers to one prompt together: one result per answer, in order, each what
+    /// [`Reader::read`] gives. An answer that cannot be read spoils no other. All traces are held at once,
+    /// so a caller with many answers hands over a few at a time.
+    pub fn read_many(
+        &mut self,
+        question: &str,
+        passages: &[&str],
+        answers: &[&str],
+    ) -> Vec<Result<ReadAnswer, ReadingError>> {
+        let mut prompts: Vec<Fitted> = Vec::new();
+        let mut results: Vec<Option<Result<ReadAnswer, ReadingError>>> = Vec::with_capacity(answers.len());
+        // (index of the answer, its tokens, index of its prompt)
+        let mut readable = Vec::with_capacity(answers.len());
+        for (index, answer) in answers.iter().enumerate() {
+            match self.prepare(question, passages, answer, &mut prompts) {
+                Ok((tokens, prompt)) => {
+                    results.push(None);
+                    readable.push((index, tokens, prompt));
+                }
+                Err(error) => results.push(Some(Err(error))),
+            }
+        }
+        for same in readable.chunk_by(|left, right| left.2 == right.2) {
+            let Some(fitted) = same.first().and_then(|first| prompts.get(first.2)) else { continue };
+            let tokens: Vec<&TokenizedText> = same.iter().map(|(_, tokens, _)| tokens).collect();
+            let read: Vec<Result<ReadAnswer, ReadingError>> =
+                match self.read_together(question, fitted, &tokens) {
+                    Ok(read) => read.into_iter().map(Ok).collect(),
+                    // What is wrong with one of them is found by reading each alone.
+                    Err(_) if tokens.len() > 1 => {
+                        tokens.iter().map(|tokens| self.read_alone(question, fitted, tokens)).collect()
+                    }
+                    Err(error) => vec![Err(error)],
+                };
+            for ((index, ..), read) in same.iter().zip(read) {
+                results[*index] = Some(read);
+            }
+        }
+        results.into_iter().map(|result| result.unwrap_or(Err(ReadingError::EmptyAnswer))).collect()
+    }
+
+    /// Tokens of an answer and the index of the prompt it follows. A prompt from which nothing was cut
+    /// serves every answer that fits behind it.
+    fn prepare(
+        &self,
+        question: &str,
+        passages: &[&str],
+        answer: &str,
+        prompts: &mut Vec<Fitted>,
+    ) -> Result<(TokenizedText, usize), ReadingError> {
         if passages.is_empty() {
             return Err(ReadingError::NoPassages);
         }
         let tokens = self.model.tokenize(answer)?;
-        if tokens.ids.is_empty() {
+        let count = tokens.ids.len();
+        if count == 0 {
             return Err(ReadingError::EmptyAnswer);
         }
-        let fitted = self.fit(question, passages, tokens.ids.len())?;
-        let chunk_ranges = fitted.prompt.chunks();
-        let mut segments = chunk_ranges.clone();
+        let context = self.model.decoder.config().context_length;
+        let serves =
+            |fitted: &Fitted| fitted.notices.is_empty() && fitted.prompt.ids.len() + count <= context;
+        if let Some(place) = prompts.iter().position(serves) {
+            return Ok((tokens, place));
+        }
+        prompts.push(self.fit(question, passages, count)?);
+        Ok((tokens, prompts.len() - 1))
+    }
+
+    fn read_alone(
+        &mut self,
+        question: &str,
+        fitted: &Fitted,
+        answer: &TokenizedText,
+    ) -> Result<ReadAnswer, ReadingError> {
+        let read = self.read_together(question, fitted, &[answer])?;
+        read.into_iter().next().ok_or(ReadingError::EmptyAnswer)
+    }
+
+    /// Both passes over answers that follow one prompt.
+    fn read_together(
+        &mut self,
+        question: &str,
+        fitted: &Fitted,
+        answers: &[&TokenizedText],
+    ) -> Result<Vec<ReadAnswer>, ReadingError> {
+        let mut segments = fitted.prompt.chunks();
+        let passage_tokens: Vec<usize> = segments.iter().map(ExactSizeIterator::len).collect();
         segments.push(0..fitted.prompt.ids.len());
         let with = extend(
             self.model,
             &mut self.with,
             &fitted.prompt.ids,
-            &tokens.ids,
+            answers,
             &CaptureRequest {
                 segments,
                 states: self.states.clone(),
@@ -98,31 +181,16 @@ impl<'m> Reader<'m> {
             self.model,
             &mut self.without,
             &bare.ids,
-            &tokens.ids,
+            answers,
             &CaptureRequest { states: self.states.clone(), ..CaptureRequest::default() },
         )?;
-        let config = self.model.decoder.config();
-        let count = tokens.ids.len();
-        let passage_tokens: Vec<usize> = chunk_ranges.iter().map(ExactSizeIterator::len).collect();
-        let trace = Trace {
-            token_ranges: tokens.ranges,
-            token_ids: tokens.ids,
-            layers: config.layers,
-            heads: config.heads,
-            hidden_size: config.hidden_size,
-            states: layer_states(&self.states, &with, &without, count, config.hidden_size),
-            lookback: lookback_mass(
-                &with,
-                count,
-                config.layers * config.heads,
-                passage_tokens.clone(),
-                fitted.prompt.ids.len(),
-            ),
-            log_prob_with: with.log_prob,
-            log_prob_without: without.log_prob,
-            entropy_with: with.entropy,
-        };
-        Ok(ReadAnswer { trace, passage_tokens, notices: fitted.notices })
+        let prompt_tokens = fitted.prompt.ids.len();
+        let traces = answers.iter().zip(with).zip(without).map(|((tokens, with), without)| ReadAnswer {
+            trace: trace_of(&self.states, tokens, with, without, passage_tokens.clone(), prompt_tokens),
+            passage_tokens: passage_tokens.clone(),
+            notices: fitted.notices.clone(),
+        });
+        Ok(traces.collect())
     }
 
     /// Renders the prompt with references, cutting passages from the last one backwards until prompt
@@ -161,72 +229,44 @@ struct Fitted {
     notices: Vec<String>,
 }
 
-/// Reads the answer after the prompt. The last prompt token is read together with the answer, because
+/// Reads the answers after the prompt. The last prompt token is read together with each answer, because
 /// its row predicts the first answer token; all before it is shared.
 fn extend(
     model: &LanguageModel,
     shared: &mut Option<SharedPrefix>,
     prompt: &[u32],
-    answer: &[u32],
+    answers: &[&TokenizedText],
     request: &CaptureRequest,
-) -> Result<Capture, ReadingError> {
+) -> Result<Vec<Capture>, ReadingError> {
     let (last, before) = prompt.split_last().ok_or(ReadingError::EmptyAnswer)?;
-    let reusable = shared.take().filter(|kept| kept.ids == before);
-    let kept = match reusable {
-        Some(kept) => kept,
-        None => SharedPrefix {
-            ids: before.to_vec(),
-            prefix: model.decoder.prefix(before).map_err(ModelError::from)?,
-        },
-    };
-    let ids: Vec<u32> = std::iter::once(*last).chain(answer.iter().copied()).collect();
-    let capture = model.decoder.extend(&kept.prefix, &ids, request).map_err(ModelError::from);
-    *shared = Some(kept);
-    Ok(capture?)
-}
-
-/// Rows of the capture begin at the last prompt token; states and attention begin at the first answer
-/// token.
-fn layer_states(
-    layers: &[StateLayer],
-    with: &Capture,
-    without: &Capture,
-    count: usize,
-    hidden_size: usize,
-) -> Vec<LayerStates> {
-    let rows = count + 1;
-    layers
+    let prefix = shared_prefix(model, shared, before)?;
+    let sequences: Vec<Vec<u32>> = answers
         .iter()
-        .enumerate()
-        .map(|(index, layer)| LayerStates {
-            layer: *layer,
-            with_references: with.states[index][hidden_size..].to_vec(),
-            without_references: without.states[index][hidden_size..].to_vec(),
-            answer_attention: with.attention_among_new[index]
-                .chunks_exact(rows)
-                .skip(1)
-                .flat_map(|row| row[1..].iter().copied())
-                .collect(),
-        })
-        .collect()
+        .map(|answer| std::iter::once(*last).chain(answer.ids.iter().copied()).collect())
+        .collect();
+    let captures = match sequences.as_slice() {
+        // Alone, an error need not say which one it was.
+        [one] => model.decoder.extend(&prefix, one, request).map(|capture| vec![capture]),
+        many => {
+            let many: Vec<&[u32]> = many.iter().map(Vec::as_slice).collect();
+            model.decoder.extend_many(&prefix, &many, request)
+        }
+    };
+    Ok(captures.map_err(ModelError::from)?)
 }
 
-/// Splits the captured masses [rows, L*H, K+1] into chunks and the whole prompt, for the rows that
-/// predict an answer token (all but the last).
-fn lookback_mass(
-    with: &Capture,
-    count: usize,
-    heads_in_all: usize,
-    chunk_tokens: Vec<usize>,
-    prompt_tokens: usize,
-) -> LookbackMass {
-    let chunks = chunk_tokens.len();
-    let cells = count * heads_in_all;
-    let mut chunk_mass = Vec::with_capacity(cells * chunks);
-    let mut prompt_mass = Vec::with_capacity(cells);
-    for cell in with.segment_mass.chunks_exact(chunks + 1).take(cells) {
-        chunk_mass.extend_from_slice(&cell[..chunks]);
-        prompt_mass.push(cell[chunks]);
+/// The reading of `before`: the one that was kept, or a new one that is kept from now on.
+fn shared_prefix(
+    model: &LanguageModel,
+    shared: &mut Option<SharedPrefix>,
+    before: &[u32],
+) -> Result<Prefix, ReadingError> {
+    if let Some(kept) = shared.as_ref().filter(|kept| kept.ids == before) {
+        return Ok(kept.prefix.clone());
     }
-    LookbackMass { chunk_tokens, prompt_tokens, chunk_mass, prompt_mass }
+    // The old one goes before the new one comes: both together might not fit.
+    *shared = None;
+    let prefix = model.decoder.prefix(before).map_err(ModelError::from)?;
+    *shared = Some(SharedPrefix { ids: before.to_vec(), prefix: prefix.clone() });
+    Ok(prefix)
 }
