@@ -8,7 +8,7 @@ use clap::Args;
 use crate::data::formats::{jsonl::Records, own};
 use crate::data::{BadRow, Dataset, Row};
 use crate::evidence::{Evidence, Status, write_line};
-use crate::inspect::{HeadFiles, Inspector, Plan, bind_detectors};
+use crate::inspect::{HeadFiles, Inspector, Plan, bind_detectors, same_prompt_runs};
 use crate::model::{LanguageModel, ModelLocation};
 
 use super::data_set::{DataArguments, LayoutArguments};
@@ -70,14 +70,16 @@ pub fn run(shared: &Shared, arguments: &ScoreArguments) -> Outcome {
     } else {
         let bar = progress_bar("records");
         bar.set_length(plan.dataset.rows.len() as u64);
-        for row in &plan.dataset.rows {
+        for run in same_prompt_runs(&plan.dataset.rows) {
             if cancelled(&cancel) {
                 bar.finish_and_clear();
                 return Err(Failure::Interrupted);
             }
-            let Some(status) = sink.write(&inspector.inspect(row))? else { return Ok(()) };
-            tally.count(status);
-            bar.inc(1);
+            for evidence in inspector.inspect_many(run) {
+                let Some(status) = sink.write(&evidence)? else { return Ok(()) };
+                tally.count(status);
+                bar.inc(1);
+            }
         }
         bar.finish_and_clear();
     }

@@ -10,6 +10,7 @@ use crate::reading::Reader;
 use super::InspectError;
 use super::corpus::Corpus;
 use super::evaluation::{FeatureStore, LabelledAnswer, StoreHeader};
+use super::shared_prompt::{MOST_TOGETHER, same_prompt};
 
 /// What an extraction did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -61,7 +62,7 @@ pub fn extract(
     let mut done = Extraction::default();
     let layers: Vec<StateLayer> = layers_of(store);
     let mut reader = Reader::new(model, layers);
-    let labelled: Vec<(&Example, &str)> = dataset
+    let mut labelled: Vec<(&Example, &str)> = dataset
         .rows
         .iter()
         .filter_map(|row| match row {
@@ -74,33 +75,41 @@ pub fn extract(
         .filter(|(example, _)| example.gold_spans.is_some())
         .collect();
     let total = labelled.len();
-    for (index, (example, answer)) in labelled.into_iter().enumerate() {
+    labelled.retain(|(example, _)| !store.contains(&example.row.to_string()));
+    done.kept = total - labelled.len();
+    let mut finished = done.kept;
+    let runs = labelled.chunk_by(|left, right| same_prompt(left.0, right.0));
+    for run in runs.flat_map(|run| run.chunks(MOST_TOGETHER)) {
         if cancel.load(Ordering::Relaxed) {
             done.cancelled = true;
             return Ok(done);
         }
-        let key = example.row.to_string();
-        if store.contains(&key) {
-            done.kept += 1;
-            continue;
-        }
+        let Some((first, _)) = run.first() else { continue };
         let retrieved = match corpus {
-            Some(corpus) if example.passages.is_empty() => corpus.retrieve(&example.question, top_k)?.0,
+            Some(corpus) if first.passages.is_empty() => corpus.retrieve(&first.question, top_k)?.0,
             _ => Vec::new(),
         };
-        let passages: Vec<&str> = if example.passages.is_empty() {
+        let passages: Vec<&str> = if first.passages.is_empty() {
             retrieved.iter().map(|hit| hit.chunk.text.as_str()).collect()
         } else {
-            example.passages.iter().map(|passage| passage.text.as_str()).collect()
+            first.passages.iter().map(|passage| passage.text.as_str()).collect()
         };
-        match reader.read(&example.question, &passages, answer) {
-            Ok(read) => {
-                store.append(&labelled_answer(key, example, answer), &read.trace)?;
-                done.read += 1;
+        let answers: Vec<&str> = run.iter().map(|(_, answer)| *answer).collect();
+        let readings = reader.read_many(&first.question, &passages, &answers);
+        for ((example, answer), reading) in run.iter().zip(readings) {
+            match reading {
+                Ok(read) => {
+                    let key = example.row.to_string();
+                    store.append(&labelled_answer(key, example, answer), &read.trace)?;
+                    done.read += 1;
+                }
+                Err(error) => {
+                    done.left_out.push(format!("row {}, id {}: {error}", example.row, example.id));
+                }
             }
-            Err(error) => done.left_out.push(format!("row {}, id {}: {error}", example.row, example.id)),
+            finished += 1;
+            progress(finished, total);
         }
-        progress(index + 1, total);
     }
     Ok(done)
 }

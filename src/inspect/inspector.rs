@@ -1,5 +1,7 @@
 //! One example after another, from record to evidence.
 
+use std::borrow::Borrow;
+
 use crate::data::{BadRow, Example, Row};
 use crate::detect::ModelIdentity;
 use crate::evidence::{Evidence, Provenance, Status};
@@ -11,6 +13,7 @@ use super::assemble;
 use super::chunks::ChunkSource;
 use super::detectors::{Detectors, HeadFiles, HeadSource};
 use super::extraction::identity;
+use super::shared_prompt::{MOST_TOGETHER, has_answer_to_read, read_together};
 
 /// Retrieves, certifies, reads and detects.
 pub struct Inspector<'m> {
@@ -58,18 +61,33 @@ impl<'m> Inspector<'m> {
     /// Evidence about a record. A failure of the record is a `status` with a `reason`.
     pub fn inspect(&mut self, row: &Row) -> Evidence {
         let mut evidence = self.without_reading(row);
-        let Row::Example(example) = row else { return evidence };
-        let (Some(answer), Some((reader, detectors))) = (&example.answer, &mut self.reading) else {
-            return evidence;
-        };
-        if evidence.status == Status::Error {
-            return evidence;
-        }
-        let passages: Vec<String> = evidence.chunks.iter().map(|chunk| chunk.text.clone()).collect();
-        let passages: Vec<&str> = passages.iter().map(String::as_str).collect();
-        let read = reader.read(&example.question, &passages, answer);
-        assemble::add_reading(&mut evidence, read, detectors);
+        self.read(std::slice::from_mut(&mut evidence));
         evidence
+    }
+
+    /// Evidence about several records, in order, each what [`Inspector::inspect`] gives. Neighbours with the
+    /// same question and chunks are read together; [`same_prompt_runs`](super::same_prompt_runs) finds them.
+    pub fn inspect_many<R: Borrow<Row>>(&mut self, rows: &[R]) -> Vec<Evidence> {
+        let mut all: Vec<Evidence> = rows.iter().map(|row| self.without_reading(row.borrow())).collect();
+        for run in all.chunk_by_mut(read_together) {
+            for together in run.chunks_mut(MOST_TOGETHER) {
+                self.read(together);
+            }
+        }
+        all
+    }
+
+    /// Reads the answers of records that share question and chunks.
+    fn read(&mut self, together: &mut [Evidence]) {
+        let Some((reader, detectors)) = &mut self.reading else { return };
+        let Some(first) = together.first().filter(|first| has_answer_to_read(first)) else { return };
+        let passages: Vec<&str> = first.chunks.iter().map(|chunk| chunk.text.as_str()).collect();
+        let answers: Vec<&str> =
+            together.iter().map(|evidence| evidence.answer.as_deref().unwrap_or_default()).collect();
+        let read = reader.read_many(&first.question, &passages, &answers);
+        for (evidence, read) in together.iter_mut().zip(read) {
+            assemble::add_reading(evidence, read, detectors);
+        }
     }
 
     fn certified(&self, example: &Example) -> Evidence {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `run` | a whole data set, watched and cached: [`Plan`], [`run`] |
 //! | `inspector` | one record to evidence: [`Inspector`] |
+//! | `shared_prompt` | records whose answers are read together |
 //! | `corpus`, `certificate`, `chunks` | documents indexed; where p-values come from; the chunks of an example |
 //! | `detectors`, `assemble` | heads bound to a model; the record put together |
 //! | `cache`, `message` | evidence kept between runs; what a watcher is told |
@@ -21,6 +22,7 @@ mod extraction;
 mod inspector;
 mod message;
 mod run;
+mod shared_prompt;
 
 pub use cache::EvidenceCache;
 pub use certificate::{
@@ -34,3 +36,4 @@ pub use extraction::{Extraction, extract, identity, store_header};
 pub use inspector::{Inspector, bind_detectors};
 pub use message::{Message, Planned};
 pub use run::{Plan, run};
+pub use shared_prompt::same_prompt_runs;

@@ -21,6 +21,7 @@ use super::corpus::Corpus;
 use super::detectors::{HeadFiles, HeadSource};
 use super::inspector::{Inspector, bind_detectors};
 use super::message::{Message, Planned};
+use super::shared_prompt::same_prompt_runs;
 
 /// What is to be inspected, and with what.
 pub struct Plan {
@@ -207,18 +208,21 @@ pub fn run(
     send(Message::Stage("reading answers with and without their references".to_owned()));
     let started = Instant::now();
     let mut read = 0;
-    for row in missing {
+    for run in same_prompt_runs(&missing) {
         if cancel.load(Ordering::Relaxed) {
             send(Message::Notice(format!("stopped after {done} of {total} answers; what was read is kept")));
             return Ok(());
         }
-        let evidence = inspector.inspect(row);
-        cache.put(&evidence).map_err(unusable)?;
-        send(Message::Evidence(Box::new(evidence)));
-        done += 1;
-        read += 1;
-        let seconds_left = started.elapsed().as_secs_f64() / f64::from(read) * (total - done) as f64;
-        send(Message::Progress { done, total, seconds_left: Some(seconds_left) });
+        let inspected = inspector.inspect_many(run);
+        read += inspected.len();
+        let seconds_each = started.elapsed().as_secs_f64() / read as f64;
+        for evidence in inspected {
+            cache.put(&evidence).map_err(unusable)?;
+            send(Message::Evidence(Box::new(evidence)));
+            done += 1;
+            let seconds_left = seconds_each * (total - done) as f64;
+            send(Message::Progress { done, total, seconds_left: Some(seconds_left) });
+        }
     }
     send(Message::Finished);
     Ok(())
