@@ -128,3 +128,75 @@ fn speed_of_a_real_model() {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     println!("{}", status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or("peak memory unknown"));
 }
+
+/// What sharing and batching save on this machine; only the ratios count where others work too:
+/// `RAGSCOPE_TEST_MODEL=model.gguf cargo test --release -- --ignored --nocapture speed_of_six`.
+#[test]
+#[ignore = "a measurement, not a check"]
+fn speed_of_six_answers_to_one_prompt() {
+    const ANSWERS: usize = 6;
+    const TOKENS: usize = 150;
+    let Some(decoder) = real_model("speed_of_six_answers_to_one_prompt") else { return };
+    let layers = decoder.config().layers;
+    for (before, rounds) in [(600, 3), (2800, 1)] {
+        let ids = some_ids(before + ANSWERS * TOKENS, decoder.config().vocab_size);
+        let (prompt, answers) = ids.split_at(before);
+        // As a reader reads: the last token of the prompt goes with the answer.
+        let (last, shared) = prompt.split_last().unwrap();
+        let answers: Vec<Vec<u32>> =
+            answers.chunks(TOKENS).map(|answer| [&[*last][..], answer].concat()).collect();
+        let answers: Vec<&[u32]> = answers.iter().map(Vec::as_slice).collect();
+        let quarter = before / 4;
+        let request = CaptureRequest {
+            segments: vec![0..quarter, quarter..2 * quarter, 2 * quarter..3 * quarter, 0..before],
+            states: vec![StateLayer::Block(layers * 3 / 4), StateLayer::FinalNorm],
+            attention_among_new: vec![StateLayer::Block(layers * 3 / 4), StateLayer::FinalNorm],
+            ..CaptureRequest::default()
+        };
+        let apart = || -> Vec<Capture> {
+            let read = |answer| decoder.extend(&decoder.prefix(shared).unwrap(), answer, &request).unwrap();
+            answers.iter().copied().map(read).collect()
+        };
+        let sharing = || -> Vec<Capture> {
+            let prefix = decoder.prefix(shared).unwrap();
+            answers.iter().map(|answer| decoder.extend(&prefix, answer, &request).unwrap()).collect()
+        };
+        let together = || decoder.extend_many(&decoder.prefix(shared).unwrap(), &answers, &request).unwrap();
+        let prefix_alone = || {
+            decoder.prefix(shared).unwrap();
+            Vec::new()
+        };
+        let ways: [(&str, &dyn Fn() -> Vec<Capture>); 4] = [
+            ("one by one", &apart),
+            ("shared prefix", &sharing),
+            ("read together", &together),
+            ("the prefix alone", &prefix_alone),
+        ];
+        let mut seconds = [const { Vec::new() }; 4];
+        for _ in 0..rounds {
+            let mut log_prob: Vec<Vec<f32>> = Vec::new();
+            for ((_, way), seconds) in ways.iter().zip(&mut seconds) {
+                let start = Instant::now();
+                let captures = way();
+                seconds.push(start.elapsed().as_secs_f64());
+                log_prob.push(captures.into_iter().flat_map(|capture| capture.log_prob).collect());
+            }
+            assert_close(&log_prob[1], &log_prob[0], 1e-3, "shared");
+            assert_close(&log_prob[2], &log_prob[0], 1e-3, "together");
+        }
+        let median = |seconds: &mut Vec<f64>| {
+            seconds.sort_by(f64::total_cmp);
+            seconds[seconds.len() / 2]
+        };
+        let medians: Vec<f64> = seconds.iter_mut().map(median).collect();
+        println!(
+            "{ANSWERS} answers of {TOKENS} tokens to {before} tokens, median of {rounds} rounds in turn:"
+        );
+        for ((name, _), time) in ways.iter().zip(&medians) {
+            println!("  {name}: {time:.2} s, {:.2} times as fast as one by one", medians[0] / time);
+        }
+        println!("  read together is {:.2} times as fast as a shared prefix", medians[1] / medians[2]);
+        let after = (medians[1] - medians[3]) / (medians[2] - medians[3]);
+        println!("  without the prefix: {after:.2} times");
+    }
+}
