@@ -278,6 +278,6 @@ mod tests {
         assert!(batches(&[], 10).is_empty());
         assert_eq!(batches(&[4, 6, 1, 9, 30, 2, 3], 10), [0..2, 2..4, 4..5, 5..7]);
         assert_eq!(batches(&[10, 10], 10), [0..1, 1..2]);
-        assert_eq!(batches(&[11], 10), [0..1]);
+        assert_eq!(batches(&[11, 1], 10), [0..1, 1..2]);
     }
 }

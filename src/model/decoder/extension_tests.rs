@@ -70,7 +70,7 @@ fn a_sequence_never_sees_another() {
         let ids = golden_ids(name);
         let decoder = decoder(name);
         let prefix = decoder.prefix(&ids[..9]).unwrap();
-        let request = everything(decoder.config().layers, &[0..9]);
+        let request = everything(decoder.config().layers, &[0..9, 9..12]);
         let read = |other: &[u32]| {
             let mut read =
                 decoder.extend_many(&prefix, &[&ids[9..20], other, &ids[20..31]], &request).unwrap();
@@ -91,7 +91,7 @@ fn more_rows_than_a_batch_holds_are_read_in_several_and_come_back_in_order() {
     let sequences: Vec<&[u32]> = sequences.iter().map(Vec::as_slice).collect();
     assert!(sequences.iter().map(|ids| ids.len()).sum::<usize>() > 2048);
     let request = CaptureRequest {
-        segments: vec![0..3],
+        segments: vec![0..3, 1..2],
         states: vec![StateLayer::FinalNorm],
         ..CaptureRequest::default()
     };
