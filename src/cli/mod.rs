@@ -15,6 +15,7 @@ mod features;
 mod models;
 mod open;
 mod output;
+mod progress;
 mod report;
 mod report_context;
 mod schema;

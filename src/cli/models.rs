@@ -53,7 +53,7 @@ pub fn run(arguments: &ModelsArguments) -> Outcome {
         Some(Action::Path) => output::print(&format!("{}\n", cache.model_path(&DEFAULT_MODEL).display())),
         Some(Action::Fetch { from }) => {
             let cancel = cancel_on_interrupt();
-            let bar = super::features::progress_bar("bytes");
+            let bar = super::progress::progress_bar("bytes");
             let mut progress = |progress: FetchProgress| {
                 bar.set_message(stage_words(progress.stage));
                 bar.set_length(progress.total);

@@ -12,8 +12,8 @@ use crate::inspect::{HeadFiles, Inspector, Plan, bind_detectors};
 use crate::model::{LanguageModel, ModelLocation};
 
 use super::data_set::{DataArguments, LayoutArguments};
-use super::features::progress_bar;
 use super::open::InspectionArguments;
+use super::progress::progress_bar;
 use super::session::failure_of;
 use super::signals::{cancel_on_interrupt, cancelled};
 use super::{Failure, Outcome, Shared, output};
