@@ -34,6 +34,15 @@ pub(crate) struct AttentionInput<'a> {
     pub new: &'a KeyValues,
     pub heads: usize,
     pub kv_heads: usize,
+    /// A row sees itself and this many tokens less one before it; `None`: all before it.
+    pub window: Option<usize>,
+}
+
+impl AttentionInput<'_> {
+    /// The first token that a row sees, counted from the start of the prefix.
+    pub(super) fn first_seen(&self, row: usize) -> usize {
+        self.window.map_or(0, |window| (self.prefix.tokens + row + 1).saturating_sub(window))
+    }
 }
 
 /// What to keep of the weights of one layer.
@@ -93,35 +102,49 @@ pub(crate) fn fused(
     Ok(Some(assemble(input, request, &parts)))
 }
 
-fn attend(
-    input: &AttentionInput,
+fn attend<'a>(
+    input: &AttentionInput<'a>,
     request: &WeightRequest,
     kv_head: usize,
     rows: Range<usize>,
 ) -> Result<Option<Part>, DecoderError> {
     let (prefix, new) = (input.prefix, input.new);
+    let before = prefix.tokens;
     let group = input.heads / input.kv_heads;
     let count = rows.len() * group;
-    // The last row of the block sees the most; for the others the rest is zeroed below.
-    let seen = rows.end;
+    // Keys that some row of the block sees. Its last row sees the latest, its first row the earliest; what is
+    // not for a row is zeroed below.
+    let first = input.first_seen(rows.start);
+    let (old_first, new_first) = (first.min(before), first.saturating_sub(before));
+    let (old_seen, new_seen) = (before - old_first, rows.end - new_first);
     let queries = input.queries.view_rows((kv_head * new.tokens + rows.start) * group, count);
-    let mut old = match prefix.tokens {
+    let old_rows = |matrix: &'a Matrix| matrix.view_rows(kv_head * before + old_first, old_seen);
+    let new_rows = |matrix: &'a Matrix| matrix.view_rows(kv_head * new.tokens + new_first, new_seen);
+    let mut old = match old_seen {
         0 => Vec::new(),
-        n => product(queries, prefix.keys.view_rows(kv_head * n, n).transposed())?,
+        _ => product(queries, old_rows(&prefix.keys).transposed())?,
     };
-    let mut fresh = product(queries, new.keys.view_rows(kv_head * new.tokens, seen).transposed())?;
+    let mut fresh = product(queries, new_rows(&new.keys).transposed())?;
 
     let segments = request.segments.len();
     let mut segment_mass = Vec::with_capacity(count * segments);
-    let mut among_new = vec![0f32; if request.among_new { rows.len() * seen } else { 0 }];
+    let mut among_new = vec![0f32; if request.among_new { rows.len() * rows.end } else { 0 }];
     let mut full = Vec::new();
     let mut scales = Vec::with_capacity(count);
     for index in 0..count {
         let local = index / group;
-        let visible = rows.start + local + 1;
-        let old = &mut old[index * prefix.tokens..][..prefix.tokens];
-        let (fresh, unseen) = fresh[index * seen..][..seen].split_at_mut(visible);
+        let row = rows.start + local;
+        // Places of the first and behind the last key of the row in both pieces.
+        let start = input.first_seen(row);
+        let old_start = start.min(before) - old_first;
+        let new_start = start.saturating_sub(before) - new_first;
+        let visible = row + 1 - new_first;
+        let (out_of_window, old) = old[index * old_seen..][..old_seen].split_at_mut(old_start);
+        out_of_window.fill(0.0);
+        let (fresh, unseen) = fresh[index * new_seen..][..new_seen].split_at_mut(visible);
         unseen.fill(0.0);
+        let (out_of_window, fresh) = fresh.split_at_mut(new_start);
+        out_of_window.fill(0.0);
         let largest = lanes::maximum(old).max(lanes::maximum(fresh));
         let total = lanes::exp_in_place(old, largest) + lanes::exp_in_place(fresh, largest);
         if !total.is_finite() {
@@ -129,27 +152,35 @@ fn attend(
         }
         let scale = 1.0 / total;
         scales.push(scale);
+        // `old` holds the weights of the tokens `old_base..before`, `fresh` those of `new_base..=row`.
+        let (old_base, new_base) = (old_first + old_start, before + new_first + new_start);
         for segment in request.segments {
-            let in_old = segment.start.min(prefix.tokens)..segment.end.min(prefix.tokens);
-            let start = segment.start.saturating_sub(prefix.tokens).min(visible);
-            let end = segment.end.saturating_sub(prefix.tokens).min(visible);
-            segment_mass.push((lanes::sum(&old[in_old]) + lanes::sum(&fresh[start..end])) * scale);
+            let within = |base: usize, length: usize| {
+                let place = |token: usize| token.saturating_sub(base).min(length);
+                place(segment.start)..place(segment.end)
+            };
+            let in_old = within(old_base, old.len());
+            let in_fresh = within(new_base, fresh.len());
+            segment_mass.push((lanes::sum(&old[in_old]) + lanes::sum(&fresh[in_fresh])) * scale);
         }
         if request.among_new {
-            let sums = &mut among_new[local * seen..][..visible];
+            let sums = &mut among_new[local * rows.end..][new_base - before..=row];
             sums.iter_mut().zip(fresh.iter()).for_each(|(sum, weight)| *sum += weight * scale);
         }
         if request.full {
-            full.extend(old.iter().chain(fresh.iter()).map(|weight| weight * scale));
-            full.resize((index + 1) * (prefix.tokens + new.tokens), 0.0);
+            full.resize(full.len() + old_base, 0.0);
+            full.extend(old.iter().map(|weight| weight * scale));
+            full.resize(index * (before + new.tokens) + new_base, 0.0);
+            full.extend(fresh.iter().map(|weight| weight * scale));
+            full.resize((index + 1) * (before + new.tokens), 0.0);
         }
     }
 
-    let weights = Matrix::new(fresh, count, seen);
-    let mut context = product(weights.view(), new.values.view_rows(kv_head * new.tokens, seen))?;
-    if prefix.tokens > 0 {
-        let weights = Matrix::new(old, count, prefix.tokens);
-        let part = product(weights.view(), prefix.values.view_rows(kv_head * prefix.tokens, prefix.tokens))?;
+    let weights = Matrix::new(fresh, count, new_seen);
+    let mut context = product(weights.view(), new_rows(&new.values))?;
+    if old_seen > 0 {
+        let weights = Matrix::new(old, count, old_seen);
+        let part = product(weights.view(), old_rows(&prefix.values))?;
         context.iter_mut().zip(part).for_each(|(sum, x)| *sum += x);
     }
     let width = new.values.cols();
@@ -228,14 +259,18 @@ mod tests {
     #[test]
     fn blocks_of_rows_and_pieces_of_keys_join_to_what_plain_operations_give() {
         // More rows than one product takes, for groups that divide it and one that does not.
-        for (heads, kv_heads, before, rows) in
-            [(6, 2, 0, 200), (6, 2, 33, 200), (2, 2, 5, 300), (7, 1, 50, 90), (4, 2, 12, 1)]
+        let shapes = [(6, 2, 0, 200), (6, 2, 33, 200), (2, 2, 5, 300), (7, 1, 50, 90), (4, 2, 12, 1)];
+        // No window, one token alone, less than the prefix, more than a block, more than all.
+        let windows = [None, Some(1), Some(7), Some(120), Some(1000)];
+        for ((heads, kv_heads, before, rows), window) in
+            shapes.into_iter().flat_map(|shape| windows.map(|window| (shape, window)))
         {
             let width = 8;
             let queries = numbers(1, heads * rows, width);
             let prefix = key_values(2, kv_heads, before, width);
             let new = key_values(4, kv_heads, rows, width);
-            let input = AttentionInput { queries: &queries, prefix: &prefix, new: &new, heads, kv_heads };
+            let input =
+                AttentionInput { queries: &queries, prefix: &prefix, new: &new, heads, kv_heads, window };
             let tokens = before + rows;
             let segments = [0..tokens, 0..before, tokens / 3..tokens / 2, before..tokens, 3..3];
             let request = WeightRequest { segments: &segments, among_new: true, full: true };
@@ -249,13 +284,43 @@ mod tests {
     }
 
     #[test]
+    fn a_token_outside_of_the_window_weighs_exactly_nothing() {
+        let (before, rows, window) = (11, 30, 9);
+        let queries = numbers(1, rows, 8);
+        let (prefix, new) = (key_values(2, 1, before, 8), key_values(4, 1, rows, 8));
+        let (heads, kv_heads, window) = (1, 1, Some(window));
+        let input = AttentionInput { queries: &queries, prefix: &prefix, new: &new, heads, kv_heads, window };
+        let tokens = before + rows;
+        let each: Vec<_> = (0..tokens).map(|token| token..token + 1).collect();
+        let request = WeightRequest { segments: &each, among_new: true, full: true };
+        let got = fused(&input, &request).unwrap().unwrap();
+        for (row, token) in (0..rows).flat_map(|row| (0..tokens).map(move |token| (row, token))) {
+            let position = before + row;
+            let seen = token <= position && position < token + 9;
+            let mass = got.segment_mass[row * tokens + token];
+            assert_eq!(mass > 0.0, seen, "row {row}, token {token}: {mass}");
+            assert_eq!(got.full[row * tokens + token] > 0.0, seen);
+            if token >= before {
+                assert_eq!(got.among_new[row * rows + token - before] > 0.0, seen);
+            }
+        }
+    }
+
+    #[test]
     fn a_weight_that_is_not_finite_is_reported() {
         let queries = numbers(1, 4, 8);
         let (prefix, mut new) = (key_values(2, 1, 0, 8), key_values(4, 1, 4, 8));
         let mut keys = new.keys.values().to_vec();
         keys[9] = f32::NAN;
         new.keys = Matrix::new(keys, 4, 8);
-        let input = AttentionInput { queries: &queries, prefix: &prefix, new: &new, heads: 1, kv_heads: 1 };
+        let input = AttentionInput {
+            queries: &queries,
+            prefix: &prefix,
+            new: &new,
+            heads: 1,
+            kv_heads: 1,
+            window: None,
+        };
         let request = WeightRequest { segments: &[], among_new: false, full: false };
         assert!(fused(&input, &request).unwrap().is_none());
     }

@@ -34,7 +34,10 @@ pub(crate) fn plain(
     let values = joined(input.prefix.values.values(), input.new.values.values())?;
 
     let mask: Vec<f32> = (0..rows)
-        .flat_map(|row| (0..tokens).map(move |key| if key > before + row { f32::NEG_INFINITY } else { 0.0 }))
+        .flat_map(|row| {
+            let seen = input.first_seen(row)..=before + row;
+            (0..tokens).map(move |key| if seen.contains(&key) { 0.0 } else { f32::NEG_INFINITY })
+        })
         .collect();
     let mask = Tensor::from_vec(mask, (1, rows, tokens), &device)?;
     let scores = queries.matmul(&keys.t()?)?.broadcast_add(&mask)?;

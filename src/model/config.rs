@@ -3,32 +3,21 @@
 //! Nothing unknown is taken for something known: an architecture, activation or rope type this crate does not
 //! compute is an error that names the field.
 
+mod architecture;
 mod gguf;
 mod hugging_face;
+mod json_fields;
+mod json_rope;
 
 use std::path::Path;
 
 use super::DecoderError;
 use super::rope::RopeConfig;
 
+pub(crate) use architecture::Activation;
+pub use architecture::Architecture;
 pub(crate) use gguf::from_metadata;
 pub(crate) use hugging_face::from_json;
-
-/// Families of decoders this crate computes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Architecture {
-    /// Pre-norm with `RMSNorm`, rotary positions in half-split pairs, grouped queries, `SwiGLU`, no biases.
-    Llama,
-}
-
-impl Architecture {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Llama => "llama",
-        }
-    }
-}
 
 /// Everything about a decoder that is not a weight.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,13 +41,34 @@ pub struct ModelConfig {
     pub norm_eps: f32,
     /// Most tokens one sequence may have.
     pub context_length: usize,
+    /// Rotation in blocks that see everything, and in all others where `local_rope` is `None`.
     pub rope: RopeConfig,
+    /// Rotation in blocks that see a window, where it differs.
+    pub local_rope: Option<RopeConfig>,
+    /// What each block sees, [L]: a token and the w - 1 tokens before it, or (`None`) all before it.
+    pub windows: Vec<Option<usize>>,
+    /// Attention scores are products of queries and keys divided by the square root of this: the width of a
+    /// head, or what Gemma calls `query_pre_attn_scalar`.
+    pub query_scalar: f32,
 }
 
 impl ModelConfig {
     /// Query heads that read the same key/value head.
     pub fn group(&self) -> usize {
         self.heads / self.kv_heads
+    }
+
+    /// The rotation of a block, counted from 0.
+    pub fn rope_of(&self, block: usize) -> &RopeConfig {
+        match (&self.local_rope, self.windows.get(block)) {
+            (Some(local), Some(Some(_))) => local,
+            _ => &self.rope,
+        }
+    }
+
+    /// What embeddings are multiplied with: √d in Gemma, else 1.
+    pub(crate) fn embedding_scale(&self) -> f32 {
+        if self.architecture == Architecture::Gemma3 { (self.hidden_size as f32).sqrt() } else { 1.0 }
     }
 
     /// What must hold between the numbers before any weight is read.
@@ -79,7 +89,9 @@ impl ModelConfig {
         if !self.head_dim.is_multiple_of(2) {
             return Err(wrong("head dimension", "an even number".to_owned(), self.head_dim.to_string()));
         }
-        self.rope.validated(path)?;
+        for rope in [Some(&self.rope), self.local_rope.as_ref()].into_iter().flatten() {
+            rope.validated(path)?;
+        }
         Ok(self)
     }
 }
@@ -89,8 +101,8 @@ const LARGEST_COUNT: u64 = 1 << 20;
 
 /// A count of at least one and at most [`LARGEST_COUNT`] (context: 2^30).
 fn count(path: &Path, field: &str, value: Option<u64>, found: &str) -> Result<usize, DecoderError> {
-    let largest =
-        if field.contains("context") || field.contains("position") { 1 << 30 } else { LARGEST_COUNT };
+    let long = ["context", "position", "window"].iter().any(|word| field.contains(word));
+    let largest = if long { 1 << 30 } else { LARGEST_COUNT };
     value.filter(|n| (1..=largest).contains(n)).map(|n| n as usize).ok_or_else(|| DecoderError::Field {
         path: path.to_owned(),
         field: field.to_owned(),

@@ -4,25 +4,23 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
-use super::attention::{self, AttentionInput, AttentionKernel, AttentionOutput, KeyValues, WeightRequest};
+use super::attention::{AttentionKernel, AttentionOutput, KeyValues, WeightRequest};
+use super::block::Block;
 use super::capture::block_of;
-use super::elementwise::{add, all_finite, rms_norm, swiglu};
+use super::elementwise::{all_finite, rms_norm};
 use super::next_token::predict;
-use super::product::{Matrix, project};
+use super::product::Matrix;
 use super::rope::RopeTable;
-use super::weights::{BlockWeights, GgufWeights, SafetensorsWeights, Weights};
-use super::{Capture, CaptureRequest, DecoderError, ModelConfig, StateLayer, attention_plain, config};
-
-/// Rows that go through the feed-forward layer together; bounds its buffers for long prompts.
-const FEED_FORWARD_ROWS: usize = 1024;
+use super::weights::{GgufWeights, SafetensorsWeights, Weights};
+use super::{Capture, CaptureRequest, DecoderError, ModelConfig, StateLayer, config};
 
 /// A decoder in f32 on the CPU. Reading needs no mutable access: one decoder serves many threads.
 pub struct Decoder {
     config: ModelConfig,
     weights: Weights,
     inverse_frequencies: Vec<f32>,
+    /// Those of the blocks with a window, where they differ.
+    local_frequencies: Option<Vec<f32>>,
     kernel: AttentionKernel,
     /// Tells this decoder's prefixes from those of others.
     identity: Arc<()>,
@@ -64,15 +62,17 @@ impl Decoder {
         let text = std::fs::read_to_string(&file)
             .map_err(|source| DecoderError::Read { path: file.clone(), source })?;
         let config = config::from_json(&text, &file)?;
-        let mut source = SafetensorsWeights::open(path)?;
+        let mut source = SafetensorsWeights::open(path, config.architecture)?;
         let weights = Weights::load(&mut source, &config)?;
         Ok(Self::new(config, weights))
     }
 
     fn new(config: ModelConfig, weights: Weights) -> Self {
         let inverse_frequencies = config.rope.inverse_frequencies(config.head_dim);
+        let local = config.local_rope.as_ref();
+        let local_frequencies = local.map(|rope| rope.inverse_frequencies(config.head_dim));
         let kernel = AttentionKernel::default();
-        Self { config, weights, inverse_frequencies, kernel, identity: Arc::new(()) }
+        Self { config, weights, inverse_frequencies, local_frequencies, kernel, identity: Arc::new(()) }
     }
 
     /// The same decoder with attention computed another way.
@@ -96,15 +96,16 @@ impl Decoder {
         if ids.is_empty() {
             layers = nothing;
         } else {
-            let rope = RopeTable::new(&self.inverse_frequencies, 0, ids.len());
+            let ropes = self.rotations(0, ids.len());
             let mut hidden = self.embed(ids);
-            for (index, (block, before)) in self.weights.blocks.iter().zip(&nothing).enumerate() {
-                let (queries, new) = self.queries_keys_values(index, block, &hidden, &rope)?;
+            for (block, before) in self.blocks().zip(&nothing) {
+                let index = block.index;
+                let (queries, new) = block.queries_keys_values(&hidden, ropes.of(index))?;
                 // Nothing after the keys and values of the last block is used by a continuation.
                 if index + 1 < self.config.layers {
                     let request = WeightRequest { segments: &[], among_new: false, full: false };
-                    let attention = self.attend(index, &queries, before, &new, &request)?;
-                    self.finish_block(index, block, &mut hidden, attention.context)?;
+                    let attention = block.attend(&queries, before, &new, &request)?;
+                    block.finish(&mut hidden, attention.context)?;
                 }
                 layers.push(new);
             }
@@ -146,19 +147,20 @@ impl Decoder {
             logits: None,
             full_attention: request.full_attention.then(Vec::new),
         };
-        let rope = RopeTable::new(&self.inverse_frequencies, prefix.tokens, rows);
+        let ropes = self.rotations(prefix.tokens, rows);
         let mut hidden = self.embed(ids);
-        for (index, (block, before)) in self.weights.blocks.iter().zip(prefix.layers.iter()).enumerate() {
-            let (queries, new) = self.queries_keys_values(index, block, &hidden, &rope)?;
+        for (block, before) in self.blocks().zip(prefix.layers.iter()) {
+            let index = block.index;
+            let (queries, new) = block.queries_keys_values(&hidden, ropes.of(index))?;
             let wanted = |layer: &StateLayer| block_of(*layer, layers) == index;
             let weight_request = WeightRequest {
                 segments: &request.segments,
                 among_new: request.attention_among_new.iter().any(wanted),
                 full: request.full_attention,
             };
-            let attention = self.attend(index, &queries, before, &new, &weight_request)?;
+            let attention = block.attend(&queries, before, &new, &weight_request)?;
             capture.keep_attention(index, &attention, request);
-            self.finish_block(index, block, &mut hidden, attention.context)?;
+            block.finish(&mut hidden, attention.context)?;
             capture.keep_states(StateLayer::Block(index + 1), &hidden, request);
         }
         let normed = rms_norm(&hidden, &self.weights.final_norm, self.config.norm_eps);
@@ -189,105 +191,46 @@ impl Decoder {
         (0..self.config.layers).map(|_| KeyValues { keys: empty(), values: empty(), tokens: 0 }).collect()
     }
 
-    /// Rows of the embedding table, [rows, d].
+    fn blocks(&self) -> impl Iterator<Item = Block<'_>> {
+        let (config, kernel) = (&self.config, self.kernel);
+        let weights = self.weights.blocks.iter().enumerate();
+        weights.map(move |(index, weights)| Block { index, config, weights, kernel })
+    }
+
+    /// Rotations of a run of positions.
+    fn rotations(&self, first: usize, positions: usize) -> Rotations<'_> {
+        let table = |frequencies: &[f32]| RopeTable::new(frequencies, first, positions);
+        Rotations {
+            global: table(&self.inverse_frequencies),
+            local: self.local_frequencies.as_deref().map(table),
+            windows: &self.config.windows,
+        }
+    }
+
+    /// Rows of the embedding table, scaled as the architecture asks, [rows, d].
     pub(super) fn embed(&self, ids: &[u32]) -> Vec<f32> {
         let width = self.config.hidden_size;
         let table = self.weights.embedding.values();
-        ids.iter().flat_map(|id| &table[*id as usize * width..][..width]).copied().collect()
+        let rows = ids.iter().flat_map(|id| &table[*id as usize * width..][..width]);
+        let scale = self.config.embedding_scale();
+        rows.map(|x| x * scale).collect()
     }
+}
 
-    /// Norm, packed projection and rotation: queries [`kv_heads`, rows, group, D], divided by √D, and the keys
-    /// and values of the rows.
-    fn queries_keys_values(
-        &self,
-        index: usize,
-        block: &BlockWeights,
-        hidden: &[f32],
-        rope: &RopeTable,
-    ) -> Result<(Matrix, KeyValues), DecoderError> {
-        let ModelConfig { hidden_size, kv_heads, head_dim, .. } = self.config;
-        let rows = hidden.len() / hidden_size;
-        let group = self.config.group();
-        let normed =
-            Matrix::new(rms_norm(hidden, &block.attention_norm, self.config.norm_eps), rows, hidden_size);
-        let packed = project(normed.view(), &block.query_key_value)?;
-        if !all_finite(&packed) {
-            let place = format!("block {}, queries, keys and values,", index + 1);
-            return Err(DecoderError::NotFinite { place });
-        }
-        let width = block.query_key_value.rows();
-        let key_start = self.config.heads * head_dim;
-        let value_start = key_start + kv_heads * head_dim;
-        let scale = 1.0 / (head_dim as f32).sqrt();
-        let mut queries = vec![0f32; rows * key_start];
-        let mut keys = vec![0f32; rows * kv_heads * head_dim];
-        let mut values = vec![0f32; rows * kv_heads * head_dim];
-        let heads = queries.par_chunks_mut(rows * group * head_dim);
-        let heads =
-            heads.zip(keys.par_chunks_mut(rows * head_dim)).zip(values.par_chunks_mut(rows * head_dim));
-        heads.enumerate().for_each(|(kv_head, ((queries, keys), values))| {
-            for (row, packed) in packed.chunks_exact(width).enumerate() {
-                for member in 0..group {
-                    let from = &packed[(kv_head * group + member) * head_dim..][..head_dim];
-                    let to = &mut queries[(row * group + member) * head_dim..][..head_dim];
-                    rope.rotate(row, from, scale, to);
-                }
-                let to = row * head_dim..(row + 1) * head_dim;
-                let from = kv_head * head_dim;
-                rope.rotate(row, &packed[key_start + from..][..head_dim], 1.0, &mut keys[to.clone()]);
-                values[to].copy_from_slice(&packed[value_start + from..][..head_dim]);
-            }
-        });
-        let key_values = KeyValues {
-            keys: Matrix::new(keys, kv_heads * rows, head_dim),
-            values: Matrix::new(values, kv_heads * rows, head_dim),
-            tokens: rows,
-        };
-        Ok((Matrix::new(queries, self.config.heads * rows, head_dim), key_values))
-    }
+/// Tables of both rotations.
+struct Rotations<'a> {
+    global: RopeTable,
+    local: Option<RopeTable>,
+    windows: &'a [Option<usize>],
+}
 
-    fn attend(
-        &self,
-        index: usize,
-        queries: &Matrix,
-        prefix: &KeyValues,
-        new: &KeyValues,
-        request: &WeightRequest,
-    ) -> Result<AttentionOutput, DecoderError> {
-        let ModelConfig { heads, kv_heads, .. } = self.config;
-        let input = AttentionInput { queries, prefix, new, heads, kv_heads };
-        let output = match self.kernel {
-            AttentionKernel::Fused => attention::fused(&input, request)?,
-            AttentionKernel::Plain => Some(attention_plain::plain(&input, request)?),
-        };
-        output.ok_or_else(|| DecoderError::NotFinite {
-            place: format!("block {}, attention weights,", index + 1),
-        })
-    }
-
-    /// Output projection and feed-forward layer, both added to the residual stream.
-    fn finish_block(
-        &self,
-        index: usize,
-        block: &BlockWeights,
-        hidden: &mut [f32],
-        context: Vec<f32>,
-    ) -> Result<(), DecoderError> {
-        let ModelConfig { hidden_size, intermediate_size, norm_eps, .. } = self.config;
-        let rows = hidden.len() / hidden_size;
-        let context = Matrix::new(context, rows, block.attention_output.cols());
-        add(hidden, &project(context.view(), &block.attention_output)?);
-        for hidden in hidden.chunks_mut(FEED_FORWARD_ROWS * hidden_size) {
-            let rows = hidden.len() / hidden_size;
-            let normed = Matrix::new(rms_norm(hidden, &block.feed_forward_norm, norm_eps), rows, hidden_size);
-            let gate_up = project(normed.view(), &block.gate_up)?;
-            let gated = Matrix::new(swiglu(&gate_up, intermediate_size), rows, intermediate_size);
-            add(hidden, &project(gated.view(), &block.down)?);
+impl Rotations<'_> {
+    /// The one of a block: see [`ModelConfig::rope_of`].
+    fn of(&self, block: usize) -> &RopeTable {
+        match (&self.local, self.windows.get(block)) {
+            (Some(local), Some(Some(_))) => local,
+            _ => &self.global,
         }
-        if !all_finite(hidden) {
-            return Err(DecoderError::NotFinite { place: format!("the state after block {}", index + 1) });
-        }
-        Ok(())
     }
 }
 

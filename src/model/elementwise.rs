@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::config::Activation;
 use super::lanes;
 
 /// Work of one task, in numbers: small slices are not worth a thread.
@@ -18,29 +19,61 @@ pub(crate) fn rms_norm(rows: &[f32], weight: &[f32], epsilon: f32) -> Vec<f32> {
     let task = rows_per_task(width) * width;
     out.par_chunks_mut(task).zip(rows.par_chunks(task)).for_each(|(out, rows)| {
         for (out, row) in out.chunks_exact_mut(width).zip(rows.chunks_exact(width)) {
-            let mean = lanes::sum_of_squares(row) / width as f32;
-            let scale = 1.0 / (mean + epsilon).sqrt();
-            for ((out, x), weight) in out.iter_mut().zip(row).zip(weight) {
-                *out = x * scale * weight;
-            }
+            rms_norm_row(row, weight, epsilon, out);
         }
     });
     out
 }
 
-/// `SwiGLU`: silu(gate) · up, from rows of gate then up, [rows, 2 * width], to [rows, width].
-pub(crate) fn swiglu(gate_up: &[f32], width: usize) -> Vec<f32> {
+/// [`rms_norm`] of one row.
+#[inline]
+pub(crate) fn rms_norm_row(row: &[f32], weight: &[f32], epsilon: f32, out: &mut [f32]) {
+    let mean = lanes::sum_of_squares(row) / weight.len() as f32;
+    let scale = 1.0 / (mean + epsilon).sqrt();
+    for ((out, x), weight) in out.iter_mut().zip(row).zip(weight) {
+        *out = x * scale * weight;
+    }
+}
+
+/// activation(gate) · up, from rows of gate then up, [rows, 2 * width], to [rows, width].
+pub(crate) fn gated(gate_up: &[f32], width: usize, activation: Activation) -> Vec<f32> {
+    match activation {
+        Activation::Silu => gated_with(gate_up, width, |x| x / (1.0 + lanes::exp(-x))),
+        Activation::GeluTanh => gated_with(gate_up, width, gelu_tanh),
+    }
+}
+
+/// x/2 · (1 + tanh(√(2/π) (x + 0.044715 x³))), by (1 + tanh u) / 2 = 1 / (1 + e^(-2u)).
+#[inline(always)]
+fn gelu_tanh(x: f32) -> f32 {
+    // 2 √(2/π)
+    const STEEPNESS: f32 = 1.595_769_1;
+    x / (1.0 + lanes::exp(-STEEPNESS * (x + 0.044_715 * x * x * x)))
+}
+
+#[inline(always)]
+fn gated_with(gate_up: &[f32], width: usize, activation: impl Fn(f32) -> f32 + Sync) -> Vec<f32> {
     let mut out = vec![0f32; gate_up.len() / 2];
     let rows = rows_per_task(width);
     out.par_chunks_mut(rows * width).zip(gate_up.par_chunks(rows * 2 * width)).for_each(|(out, rows)| {
         for (out, row) in out.chunks_exact_mut(width).zip(rows.chunks_exact(2 * width)) {
             let (gate, up) = row.split_at(width);
             for ((out, gate), up) in out.iter_mut().zip(gate).zip(up) {
-                *out = gate / (1.0 + lanes::exp(-gate)) * up;
+                *out = activation(*gate) * up;
             }
         }
     });
     out
+}
+
+/// Adds `bias` to every row.
+pub(crate) fn add_bias(rows: &mut [f32], bias: &[f32]) {
+    let task = rows_per_task(bias.len()) * bias.len();
+    rows.par_chunks_mut(task).for_each(|rows| {
+        for row in rows.chunks_exact_mut(bias.len()) {
+            row.iter_mut().zip(bias).for_each(|(x, b)| *x += b);
+        }
+    });
 }
 
 /// Adds `step` to `residual`.
@@ -69,11 +102,30 @@ mod tests {
     }
 
     #[test]
-    fn swiglu_gates_with_the_sigmoid_linear_unit() {
-        let out = swiglu(&[1.0, -200.0, 3.0, 5.0, 0.0, 200.0, 7.0, 0.5], 2);
+    fn silu_gates_with_the_sigmoid_linear_unit() {
+        let rows = [1.0, -200.0, 3.0, 5.0, 0.0, 200.0, 7.0, 0.5];
+        let out = gated(&rows, 2, Activation::Silu);
         let silu = 1.0 / (1.0 + (-1f32).exp());
         for (got, want) in out.iter().zip([silu * 3.0, 0.0, 0.0, 100.0]) {
             assert!((got - want).abs() < 1e-5, "{got} {want}");
         }
+    }
+
+    #[test]
+    fn gelu_is_its_tanh_approximation() {
+        for x in [-1e4f32, -9.0, -3.0, -0.5, 0.0, 1e-3, 0.7, 2.5, 12.0, 1e4] {
+            let wide = f64::from(x);
+            let inner = (2.0 / std::f64::consts::PI).sqrt() * (wide + 0.044_715 * wide.powi(3));
+            let want = 0.5 * wide * (1.0 + inner.tanh());
+            let got = gated(&[x, 2.0], 1, Activation::GeluTanh)[0];
+            assert!((f64::from(got) - 2.0 * want).abs() < 1e-6 * (1.0 + wide.abs()), "{x}: {got} {want}");
+        }
+    }
+
+    #[test]
+    fn a_bias_is_added_to_every_row() {
+        let mut rows = [1.0, 2.0, 3.0, 4.0];
+        add_bias(&mut rows, &[0.5, -1.0]);
+        assert_eq!(rows, [1.5, 1.0, 3.5, 3.0]);
     }
 }

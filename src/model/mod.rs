@@ -7,11 +7,12 @@
 //! | `gguf_metadata`, `facts` | what a model file says of itself |
 //! | `tokenizer`, `tokenizer_gguf`, `token_ranges` | text to ids with byte ranges |
 //! | `chat`, `chat_engine`, `chat_source`, `prompt` | the model's own template, segments mapped to token ranges |
-//! | `config`, `weights`, `rope`, `decoder` | the instrumented decoder |
+//! | `config`, `weights`, `rope`, `decoder`, `block` | the instrumented decoder, of every architecture |
 //! | `attention`, `attention_plain`, `capture` | fused attention that sums while rows are hot, and its oracle |
 
 mod attention;
 mod attention_plain;
+mod block;
 mod cache;
 mod capture;
 mod chat;
@@ -20,6 +21,8 @@ mod chat_source;
 mod config;
 mod decoder;
 mod decoder_error;
+#[cfg(test)]
+mod decoder_peer_tests;
 #[cfg(test)]
 mod decoder_real_model_tests;
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use candle_core::quantized::{GgmlDType, QTensor};
 use candle_core::{Device, Tensor};
 
-use super::decoder_tests::{GOLDEN, assert_close, everything, flat, folder, golden_ids, tensors};
+use super::decoder_tests::{assert_close, everything, flat, folder, golden_ids, tensors};
 use super::*;
 
 const F32: u32 = 0;
@@ -159,7 +159,7 @@ fn llama3_divisors() -> Stored {
 
 #[test]
 fn a_gguf_file_reads_as_the_directory_it_was_made_from() {
-    for name in GOLDEN {
+    for name in ["llama", "llama3-rope"] {
         let mut weights = stored(name);
         if name == "llama3-rope" {
             weights.push(llama3_divisors());

@@ -1,4 +1,4 @@
-//! Reading the metadata of a GGUF file.
+//! Reading the metadata of a GGUF file, as llama.cpp's converter writes it.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,6 +11,12 @@ use crate::model::rope::{RopeConfig, RopeScaling};
 
 /// What a GGUF Llama without `llama.rope.freq_base` means.
 const LLAMA_THETA: f64 = 10_000.0;
+/// Gemma 3 without a key for it: base of the rotation in blocks with a window. The converter never writes it.
+const GEMMA_LOCAL_THETA: f64 = 10_000.0;
+/// Gemma 3: every sixth block sees everything. Not in the file either.
+const GEMMA_PATTERN: usize = 6;
+/// Blocks of Gemma 3 27B, the one size that divides scores by √(d / H) instead of √D.
+const GEMMA_27B_LAYERS: usize = 62;
 
 /// The configuration in a GGUF file's metadata.
 ///
@@ -22,67 +28,130 @@ pub(crate) fn from_metadata(
     divisors: Option<Vec<f32>>,
     path: &Path,
 ) -> Result<ModelConfig, DecoderError> {
-    let fields = Fields { path, metadata };
+    let mut fields = Fields { path, metadata, prefix: "" };
+    // Mistral's converter says llama.
     let architecture = match fields.string("general.architecture") {
         Some("llama") => Architecture::Llama,
-        _ => return Err(fields.wrong("general.architecture", "\"llama\"")),
+        Some("qwen2") => Architecture::Qwen2,
+        Some("qwen3") => Architecture::Qwen3,
+        Some("gemma3") => Architecture::Gemma3,
+        Some("phi3") => Architecture::Phi3,
+        _ => {
+            return Err(fields.wrong("general.architecture", "one of llama, qwen2, qwen3, gemma3 and phi3"));
+        }
     };
-    if fields.unsigned("llama.expert_count").is_some_and(|n| n > 0) {
-        return Err(fields.wrong("llama.expert_count", "0: mixtures of experts are not supported"));
+    fields.prefix = architecture.name();
+    if fields.unsigned(".expert_count").is_some_and(|n| n > 0) {
+        return Err(fields.wrong(".expert_count", "0: mixtures of experts are not supported"));
     }
-    if fields.present("llama.vocab_size") && fields.count("llama.vocab_size")? != vocab_size {
-        return Err(fields.wrong("llama.vocab_size", &format!("{vocab_size}, the rows of token_embd.weight")));
+    for key in [".attn_logit_softcapping", ".final_logit_softcapping"] {
+        if fields.present(key) {
+            return Err(fields.wrong(key, &format!("no such field in a {} model", architecture.name())));
+        }
     }
-    let hidden_size = fields.count("llama.embedding_length")?;
-    let heads = fields.count("llama.attention.head_count")?;
-    let head_dim = if fields.present("llama.attention.key_length") {
-        fields.count("llama.attention.key_length")?
+    if fields.present(".vocab_size") && fields.count(".vocab_size")? != vocab_size {
+        return Err(fields.wrong(".vocab_size", &format!("{vocab_size}, the rows of token_embd.weight")));
+    }
+    let hidden_size = fields.count(".embedding_length")?;
+    let layers = fields.count(".block_count")?;
+    let heads = fields.count(".attention.head_count")?;
+    let head_dim = if fields.present(".attention.key_length") {
+        fields.count(".attention.key_length")?
     } else if hidden_size.is_multiple_of(heads) {
         hidden_size / heads
     } else {
-        return Err(fields.wrong("llama.attention.head_count", "a divisor of the embedding length"));
+        return Err(fields.wrong(".attention.head_count", "a divisor of the embedding length"));
     };
-    for key in ["llama.attention.value_length", "llama.rope.dimension_count"] {
+    for key in [".attention.value_length", ".rope.dimension_count"] {
         if fields.present(key) && fields.count(key)? != head_dim {
             return Err(fields.wrong(key, &format!("{head_dim}, the width of a head")));
         }
     }
-    let kv_heads = if fields.present("llama.attention.head_count_kv") {
-        fields.count("llama.attention.head_count_kv")?
+    let kv_heads = if fields.present(".attention.head_count_kv") {
+        fields.count(".attention.head_count_kv")?
     } else {
         heads
+    };
+    let query_scalar = if architecture == Architecture::Gemma3 && layers == GEMMA_27B_LAYERS {
+        hidden_size / heads
+    } else {
+        head_dim
     };
     ModelConfig {
         architecture,
         vocab_size,
         hidden_size,
-        layers: fields.count("llama.block_count")?,
+        layers,
         heads,
         kv_heads,
         head_dim,
-        intermediate_size: fields.count("llama.feed_forward_length")?,
-        norm_eps: fields.positive("llama.attention.layer_norm_rms_epsilon")? as f32,
-        context_length: fields.count("llama.context_length")?,
-        rope: rope(&fields, divisors, head_dim)?,
+        intermediate_size: fields.count(".feed_forward_length")?,
+        norm_eps: fields.positive(".attention.layer_norm_rms_epsilon")? as f32,
+        context_length: fields.count(".context_length")?,
+        rope: rope(&fields, architecture, divisors, head_dim)?,
+        local_rope: local_rope(&fields, architecture)?,
+        windows: windows(&fields, architecture, layers)?,
+        query_scalar: query_scalar as f32,
     }
     .validated(path)
 }
 
-fn rope(fields: &Fields, divisors: Option<Vec<f32>>, head_dim: usize) -> Result<RopeConfig, DecoderError> {
-    let theta = if fields.present("llama.rope.freq_base") {
-        fields.positive("llama.rope.freq_base")?
-    } else {
-        LLAMA_THETA
+/// What each block sees.
+fn windows(
+    fields: &Fields,
+    architecture: Architecture,
+    layers: usize,
+) -> Result<Vec<Option<usize>>, DecoderError> {
+    let (key, pattern_key) = (".attention.sliding_window", ".attention.sliding_window_pattern");
+    // Some writers say 0 for no window.
+    let window = match fields.unsigned(key) {
+        Some(0) => None,
+        _ if fields.present(key) => Some(fields.count(key)?),
+        _ => None,
     };
-    let kind = "llama.rope.scaling.type";
+    if architecture == Architecture::Gemma3 {
+        let window = Some(window.ok_or_else(|| fields.wrong(key, "the window of the local layers"))?);
+        let pattern = if fields.present(pattern_key) { fields.count(pattern_key)? } else { GEMMA_PATTERN };
+        return Ok((1..=layers).map(|layer| window.filter(|_| !layer.is_multiple_of(pattern))).collect());
+    }
+    if fields.present(pattern_key) {
+        return Err(fields.wrong(pattern_key, "no such field: which layers have a window is not known"));
+    }
+    if window.is_some() && matches!(architecture, Architecture::Qwen2 | Architecture::Qwen3) {
+        return Err(fields.wrong(key, "no such field: which layers have a window is not known"));
+    }
+    Ok(vec![window; layers])
+}
+
+fn local_rope(fields: &Fields, architecture: Architecture) -> Result<Option<RopeConfig>, DecoderError> {
+    if architecture != Architecture::Gemma3 {
+        return Ok(None);
+    }
+    let key = ".rope.freq_base_swa";
+    let theta = if fields.present(key) { fields.positive(key)? } else { GEMMA_LOCAL_THETA };
+    Ok(Some(RopeConfig { theta, scaling: RopeScaling::None }))
+}
+
+fn rope(
+    fields: &Fields,
+    architecture: Architecture,
+    divisors: Option<Vec<f32>>,
+    head_dim: usize,
+) -> Result<RopeConfig, DecoderError> {
+    let theta = if architecture == Architecture::Llama && !fields.present(".rope.freq_base") {
+        LLAMA_THETA
+    } else {
+        fields.positive(".rope.freq_base")?
+    };
+    let kind = ".rope.scaling.type";
     let named = match fields.string(kind) {
         None if fields.present(kind) => return Err(fields.wrong(kind, "a string")),
         // The key of files from before the type was stored.
-        None if fields.present("llama.rope.scale_linear") => {
-            RopeScaling::Linear { factor: fields.positive("llama.rope.scale_linear")? }
+        None if fields.present(".rope.scale_linear") => {
+            RopeScaling::Linear { factor: fields.positive(".rope.scale_linear")? }
         }
         None | Some("none") => RopeScaling::None,
-        Some("linear") => RopeScaling::Linear { factor: fields.positive("llama.rope.scaling.factor")? },
+        Some("linear") => RopeScaling::Linear { factor: fields.positive(".rope.scaling.factor")? },
         Some(_) => return Err(fields.wrong(kind, "\"none\" or \"linear\"")),
     };
     let scaling = match (divisors, named) {
@@ -101,22 +170,33 @@ fn rope(fields: &Fields, divisors: Option<Vec<f32>>, head_dim: usize) -> Result<
 struct Fields<'a> {
     path: &'a Path,
     metadata: &'a HashMap<String, Value>,
+    /// The architecture, which keys that begin with a dot stand behind.
+    prefix: &'static str,
 }
 
 impl<'a> Fields<'a> {
+    fn full_key(&self, key: &str) -> String {
+        let prefix = if key.starts_with('.') { self.prefix } else { "" };
+        format!("{prefix}{key}")
+    }
+
+    fn value(&self, key: &str) -> Option<&'a Value> {
+        self.metadata.get(&self.full_key(key))
+    }
+
     fn present(&self, key: &str) -> bool {
-        self.metadata.contains_key(key)
+        self.value(key).is_some()
     }
 
     fn string(&self, key: &str) -> Option<&'a str> {
-        match self.metadata.get(key) {
+        match self.value(key) {
             Some(Value::String(text)) => Some(text),
             _ => None,
         }
     }
 
     fn unsigned(&self, key: &str) -> Option<u64> {
-        let value = self.metadata.get(key)?;
+        let value = self.value(key)?;
         value.to_u64().ok().or_else(|| match *value {
             Value::I8(n) => u64::try_from(n).ok(),
             Value::I16(n) => u64::try_from(n).ok(),
@@ -127,11 +207,11 @@ impl<'a> Fields<'a> {
     }
 
     fn count(&self, key: &str) -> Result<usize, DecoderError> {
-        count(self.path, key, self.unsigned(key), &self.found(key))
+        count(self.path, &self.full_key(key), self.unsigned(key), &self.found(key))
     }
 
     fn positive(&self, key: &str) -> Result<f64, DecoderError> {
-        let value = match self.metadata.get(key) {
+        let value = match self.value(key) {
             Some(Value::F32(x)) => Some(f64::from(*x)),
             Some(Value::F64(x)) => Some(*x),
             _ => self.unsigned(key).map(|n| n as f64),
@@ -140,7 +220,7 @@ impl<'a> Fields<'a> {
     }
 
     fn found(&self, key: &str) -> String {
-        match self.metadata.get(key) {
+        match self.value(key) {
             None => "nothing".to_owned(),
             Some(Value::Array(values)) => format!("an array of {}", values.len()),
             Some(Value::String(text)) => format!("\"{}\"", shown(text)),
@@ -151,7 +231,7 @@ impl<'a> Fields<'a> {
     fn wrong(&self, key: &str, expected: &str) -> DecoderError {
         DecoderError::Field {
             path: self.path.to_owned(),
-            field: key.to_owned(),
+            field: self.full_key(key),
             expected: expected.to_owned(),
             found: self.found(key),
         }

@@ -11,23 +11,25 @@ use rayon::prelude::*;
 
 use super::gguf_header::GgufHeader;
 use super::{BlockTensor, ModelTensor, WeightSource};
-use crate::model::{DecoderError, ModelConfig, config};
+use crate::model::{Architecture, DecoderError, ModelConfig, config};
 
 /// An open GGUF file whose header has been read.
 pub(crate) struct GgufWeights {
     path: PathBuf,
     file: File,
     header: GgufHeader,
-    /// Heads of queries and of keys, whose rows the file stores interleaved.
+    /// Heads of queries and of keys, whose rows a file of a Llama stores interleaved.
     heads: usize,
     kv_heads: usize,
+    interleaved: bool,
 }
 
 impl GgufWeights {
     pub(crate) fn open(path: &Path) -> Result<(Self, ModelConfig), DecoderError> {
         let file = File::open(path).map_err(|source| DecoderError::Read { path: path.to_owned(), source })?;
         let header = GgufHeader::read(path, &file)?;
-        let mut weights = Self { path: path.to_owned(), file, header, heads: 1, kv_heads: 1 };
+        let mut weights =
+            Self { path: path.to_owned(), file, header, heads: 1, kv_heads: 1, interleaved: false };
         let embedding = weights.name(ModelTensor::Embedding);
         let vocab_size = match weights.shape(&embedding) {
             Some([rows, _]) => *rows,
@@ -43,6 +45,7 @@ impl GgufWeights {
         let config = config::from_metadata(&weights.header.metadata, vocab_size, divisors, path)?;
         weights.heads = config.heads;
         weights.kv_heads = config.kv_heads;
+        weights.interleaved = config.architecture == Architecture::Llama;
         Ok((weights, config))
     }
 
@@ -151,17 +154,26 @@ impl WeightSource for GgufWeights {
             ModelTensor::Output => "output.weight".to_owned(),
             ModelTensor::Block(layer, tensor) => {
                 let part = match tensor {
-                    BlockTensor::AttentionNorm => "attn_norm",
-                    BlockTensor::Query => "attn_q",
-                    BlockTensor::Key => "attn_k",
-                    BlockTensor::Value => "attn_v",
-                    BlockTensor::AttentionOutput => "attn_output",
-                    BlockTensor::FeedForwardNorm => "ffn_norm",
-                    BlockTensor::Gate => "ffn_gate",
-                    BlockTensor::Up => "ffn_up",
-                    BlockTensor::Down => "ffn_down",
+                    BlockTensor::AttentionNorm => "attn_norm.weight",
+                    BlockTensor::Query => "attn_q.weight",
+                    BlockTensor::Key => "attn_k.weight",
+                    BlockTensor::Value => "attn_v.weight",
+                    BlockTensor::QueryBias => "attn_q.bias",
+                    BlockTensor::KeyBias => "attn_k.bias",
+                    BlockTensor::ValueBias => "attn_v.bias",
+                    BlockTensor::QueryKeyValue => "attn_qkv.weight",
+                    BlockTensor::QueryNorm => "attn_q_norm.weight",
+                    BlockTensor::KeyNorm => "attn_k_norm.weight",
+                    BlockTensor::AttentionOutput => "attn_output.weight",
+                    BlockTensor::AttentionPostNorm => "post_attention_norm.weight",
+                    BlockTensor::FeedForwardNorm => "ffn_norm.weight",
+                    BlockTensor::Gate => "ffn_gate.weight",
+                    // Packed files call both together what others call the second.
+                    BlockTensor::Up | BlockTensor::GateUp => "ffn_up.weight",
+                    BlockTensor::Down => "ffn_down.weight",
+                    BlockTensor::FeedForwardPostNorm => "post_ffw_norm.weight",
                 };
-                format!("blk.{layer}.{part}.weight")
+                format!("blk.{layer}.{part}")
             }
         }
     }
@@ -183,10 +195,10 @@ impl WeightSource for GgufWeights {
         let stored = self.pieces(&name)?;
         let width = self.shape(&name).and_then(<[usize]>::last).copied().unwrap_or(1);
         match tensor {
-            ModelTensor::Block(_, BlockTensor::Query) => {
+            ModelTensor::Block(_, BlockTensor::Query) if self.interleaved => {
                 undo_interleaving(&stored.concat(), self.heads, width, values);
             }
-            ModelTensor::Block(_, BlockTensor::Key) => {
+            ModelTensor::Block(_, BlockTensor::Key) if self.interleaved => {
                 undo_interleaving(&stored.concat(), self.kv_heads, width, values);
             }
             _ => stored.iter().for_each(|piece| values.extend_from_slice(piece)),

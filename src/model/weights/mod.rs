@@ -10,7 +10,7 @@ mod safetensors;
 use std::path::Path;
 
 use super::product::Matrix;
-use super::{DecoderError, ModelConfig};
+use super::{Architecture, DecoderError, ModelConfig};
 
 pub(crate) use gguf::GgufWeights;
 pub(crate) use safetensors::SafetensorsWeights;
@@ -32,28 +32,91 @@ pub(crate) enum BlockTensor {
     Query,
     Key,
     Value,
+    QueryBias,
+    KeyBias,
+    ValueBias,
+    /// Query, key and value rows in one, as Phi-3 stores them.
+    QueryKeyValue,
+    /// Over the queries of one head.
+    QueryNorm,
+    /// Over the keys of one head.
+    KeyNorm,
     AttentionOutput,
+    /// Over the result of attention, before it is added.
+    AttentionPostNorm,
     FeedForwardNorm,
     Gate,
     Up,
+    /// Gate and up rows in one, as Phi-3 stores them.
+    GateUp,
     Down,
+    /// Over the result of the feed-forward layer, before it is added.
+    FeedForwardPostNorm,
 }
 
 impl BlockTensor {
-    const ALL: [Self; 9] = [
-        Self::AttentionNorm,
-        Self::Query,
-        Self::Key,
-        Self::Value,
-        Self::AttentionOutput,
-        Self::FeedForwardNorm,
-        Self::Gate,
-        Self::Up,
-        Self::Down,
-    ];
+    fn is_norm(self) -> bool {
+        use BlockTensor::{
+            AttentionNorm, AttentionPostNorm, FeedForwardNorm, FeedForwardPostNorm, KeyNorm, QueryNorm,
+        };
+        matches!(
+            self,
+            AttentionNorm | AttentionPostNorm | FeedForwardNorm | FeedForwardPostNorm | KeyNorm | QueryNorm
+        )
+    }
+}
+
+/// Which tensors a block is read from, in the order of their rows in the packed matrices.
+struct BlockParts {
+    query_key_value: &'static [BlockTensor],
+    bias: &'static [BlockTensor],
+    gate_up: &'static [BlockTensor],
+    head_norms: bool,
+    result_norms: bool,
+}
+
+impl BlockParts {
+    fn new(source: &dyn WeightSource, architecture: Architecture) -> Self {
+        use BlockTensor::{
+            Gate, GateUp, Key, KeyBias, Query, QueryBias, QueryKeyValue, Up, Value, ValueBias,
+        };
+        let packed = architecture == Architecture::Phi3;
+        // Newer GGUF files of Phi-3 hold queries, keys and values apart.
+        let apart = source.shape(&source.name(ModelTensor::Block(0, Query))).is_some();
+        Self {
+            query_key_value: if packed && !apart { &[QueryKeyValue] } else { &[Query, Key, Value] },
+            bias: if architecture.has_biases() { &[QueryBias, KeyBias, ValueBias] } else { &[] },
+            gate_up: if packed { &[GateUp] } else { &[Gate, Up] },
+            head_norms: architecture.norms_heads(),
+            result_norms: architecture.norms_results(),
+        }
+    }
+
+    fn tensors(&self) -> Vec<BlockTensor> {
+        let mut tensors = vec![BlockTensor::AttentionNorm];
+        tensors.extend(self.query_key_value.iter().chain(self.bias));
+        if self.head_norms {
+            tensors.extend([BlockTensor::QueryNorm, BlockTensor::KeyNorm]);
+        }
+        tensors.extend([BlockTensor::AttentionOutput, BlockTensor::FeedForwardNorm]);
+        tensors.extend(self.gate_up);
+        tensors.push(BlockTensor::Down);
+        if self.result_norms {
+            tensors.extend([BlockTensor::AttentionPostNorm, BlockTensor::FeedForwardPostNorm]);
+        }
+        tensors
+    }
 }
 
 impl ModelTensor {
+    fn is_norm(self) -> bool {
+        match self {
+            Self::FinalNorm => true,
+            Self::Block(_, tensor) => tensor.is_norm(),
+            Self::Embedding | Self::Output => false,
+        }
+    }
+
     /// Rows and columns (a vector: its length) in Hugging Face's order.
     fn shape(self, config: &ModelConfig) -> Vec<usize> {
         let hidden = config.hidden_size;
@@ -63,11 +126,19 @@ impl ModelTensor {
             Self::Embedding | Self::Output => vec![config.vocab_size, hidden],
             Self::FinalNorm => vec![hidden],
             Self::Block(_, tensor) => match tensor {
-                BlockTensor::AttentionNorm | BlockTensor::FeedForwardNorm => vec![hidden],
+                BlockTensor::AttentionNorm
+                | BlockTensor::AttentionPostNorm
+                | BlockTensor::FeedForwardNorm
+                | BlockTensor::FeedForwardPostNorm => vec![hidden],
                 BlockTensor::Query => vec![queries, hidden],
                 BlockTensor::Key | BlockTensor::Value => vec![keys, hidden],
+                BlockTensor::QueryBias => vec![queries],
+                BlockTensor::KeyBias | BlockTensor::ValueBias => vec![keys],
+                BlockTensor::QueryKeyValue => vec![queries + 2 * keys, hidden],
+                BlockTensor::QueryNorm | BlockTensor::KeyNorm => vec![config.head_dim],
                 BlockTensor::AttentionOutput => vec![hidden, queries],
                 BlockTensor::Gate | BlockTensor::Up => vec![config.intermediate_size, hidden],
+                BlockTensor::GateUp => vec![2 * config.intermediate_size, hidden],
                 BlockTensor::Down => vec![hidden, config.intermediate_size],
             },
         }
@@ -106,16 +177,23 @@ pub(crate) struct BlockWeights {
     pub attention_norm: Vec<f32>,
     /// Query rows, then key rows, then value rows.
     pub query_key_value: Matrix,
+    /// What is added to them, in the same order.
+    pub query_key_value_bias: Option<Vec<f32>>,
+    /// Weights over one head's queries and keys, [D] each.
+    pub head_norms: Option<(Vec<f32>, Vec<f32>)>,
     pub attention_output: Matrix,
+    pub attention_post_norm: Option<Vec<f32>>,
     pub feed_forward_norm: Vec<f32>,
     /// Gate rows, then up rows.
     pub gate_up: Matrix,
     pub down: Matrix,
+    pub feed_forward_post_norm: Option<Vec<f32>>,
 }
 
 impl Weights {
     pub(crate) fn load(source: &mut dyn WeightSource, config: &ModelConfig) -> Result<Self, DecoderError> {
-        let tied = check_inventory(source, config)?;
+        let parts = BlockParts::new(source, config.architecture);
+        let tied = check_inventory(source, config, &parts)?;
         let (vocab, hidden) = (config.vocab_size, config.hidden_size);
         let embedding = Matrix::new(values(source, &[ModelTensor::Embedding])?, vocab, hidden);
         let output = if tied {
@@ -124,7 +202,8 @@ impl Weights {
             Some(Matrix::new(values(source, &[ModelTensor::Output])?, vocab, hidden))
         };
         let final_norm = values(source, &[ModelTensor::FinalNorm])?;
-        let blocks = (0..config.layers).map(|i| block(source, config, i)).collect::<Result<_, _>>()?;
+        let blocks =
+            (0..config.layers).map(|i| block(source, config, &parts, i)).collect::<Result<_, _>>()?;
         Ok(Self { embedding, output, final_norm, blocks })
     }
 }
@@ -132,30 +211,37 @@ impl Weights {
 fn block(
     source: &mut dyn WeightSource,
     config: &ModelConfig,
+    parts: &BlockParts,
     index: usize,
 ) -> Result<BlockWeights, DecoderError> {
     let mut read = |tensors: &[BlockTensor]| {
         let tensors: Vec<_> = tensors.iter().map(|t| ModelTensor::Block(index, *t)).collect();
         values(source, &tensors)
     };
-    let hidden = config.hidden_size;
+    let (hidden, intermediate) = (config.hidden_size, config.intermediate_size);
     let queries = config.heads * config.head_dim;
     let packed = queries + 2 * config.kv_heads * config.head_dim;
     Ok(BlockWeights {
         attention_norm: read(&[BlockTensor::AttentionNorm])?,
-        query_key_value: Matrix::new(
-            read(&[BlockTensor::Query, BlockTensor::Key, BlockTensor::Value])?,
-            packed,
-            hidden,
-        ),
+        query_key_value: Matrix::new(read(parts.query_key_value)?, packed, hidden),
+        query_key_value_bias: if parts.bias.is_empty() { None } else { Some(read(parts.bias)?) },
+        head_norms: if parts.head_norms {
+            Some((read(&[BlockTensor::QueryNorm])?, read(&[BlockTensor::KeyNorm])?))
+        } else {
+            None
+        },
         attention_output: Matrix::new(read(&[BlockTensor::AttentionOutput])?, hidden, queries),
+        attention_post_norm: match parts.result_norms {
+            true => Some(read(&[BlockTensor::AttentionPostNorm])?),
+            false => None,
+        },
         feed_forward_norm: read(&[BlockTensor::FeedForwardNorm])?,
-        gate_up: Matrix::new(
-            read(&[BlockTensor::Gate, BlockTensor::Up])?,
-            2 * config.intermediate_size,
-            hidden,
-        ),
-        down: Matrix::new(read(&[BlockTensor::Down])?, hidden, config.intermediate_size),
+        gate_up: Matrix::new(read(parts.gate_up)?, 2 * intermediate, hidden),
+        down: Matrix::new(read(&[BlockTensor::Down])?, hidden, intermediate),
+        feed_forward_post_norm: match parts.result_norms {
+            true => Some(read(&[BlockTensor::FeedForwardPostNorm])?),
+            false => None,
+        },
     })
 }
 
@@ -178,7 +264,11 @@ fn values(source: &mut dyn WeightSource, tensors: &[ModelTensor]) -> Result<Vec<
 }
 
 /// Checks presence and shape of every tensor and that none is left over; says whether the output is tied.
-fn check_inventory(source: &dyn WeightSource, config: &ModelConfig) -> Result<bool, DecoderError> {
+fn check_inventory(
+    source: &dyn WeightSource,
+    config: &ModelConfig,
+    parts: &BlockParts,
+) -> Result<bool, DecoderError> {
     let stored = source.stored();
     // Before names are made up for each of a million layers that a lying header claims.
     if config.layers > stored.len() {
@@ -192,8 +282,9 @@ fn check_inventory(source: &dyn WeightSource, config: &ModelConfig) -> Result<bo
     let tied = source.shape(&source.name(ModelTensor::Output)).is_none();
     let mut tensors = vec![ModelTensor::Embedding, ModelTensor::FinalNorm];
     tensors.extend((!tied).then_some(ModelTensor::Output));
+    let of_block = parts.tensors();
     for layer in 0..config.layers {
-        tensors.extend(BlockTensor::ALL.map(|t| ModelTensor::Block(layer, t)));
+        tensors.extend(of_block.iter().map(|t| ModelTensor::Block(layer, *t)));
     }
     let names: Vec<String> = tensors.iter().map(|t| source.name(*t)).collect();
     let missing: Vec<String> = names.iter().filter(|n| source.shape(n).is_none()).cloned().collect();

@@ -9,7 +9,7 @@ use half::{bf16, f16};
 use serde::Deserialize;
 
 use super::{BlockTensor, ModelTensor, WeightSource};
-use crate::model::DecoderError;
+use crate::model::{Architecture, DecoderError};
 
 const SINGLE: &str = "model.safetensors";
 const INDEX: &str = "model.safetensors.index.json";
@@ -19,6 +19,7 @@ const LONGEST_HEADER: u64 = 100_000_000;
 /// A directory of safetensors whose headers have been read.
 pub(crate) struct SafetensorsWeights {
     directory: PathBuf,
+    architecture: Architecture,
     files: Vec<(PathBuf, File)>,
     tensors: HashMap<String, Stored>,
 }
@@ -44,9 +45,13 @@ struct Index {
 }
 
 impl SafetensorsWeights {
-    pub(crate) fn open(directory: &Path) -> Result<Self, DecoderError> {
-        let mut weights =
-            Self { directory: directory.to_owned(), files: Vec::new(), tensors: HashMap::new() };
+    pub(crate) fn open(directory: &Path, architecture: Architecture) -> Result<Self, DecoderError> {
+        let mut weights = Self {
+            directory: directory.to_owned(),
+            architecture,
+            files: Vec::new(),
+            tensors: HashMap::new(),
+        };
         let index = directory.join(INDEX);
         if !index.exists() {
             weights.add(&directory.join(SINGLE))?;
@@ -134,18 +139,32 @@ impl WeightSource for SafetensorsWeights {
             ModelTensor::FinalNorm => "model.norm.weight".to_owned(),
             ModelTensor::Output => "lm_head.weight".to_owned(),
             ModelTensor::Block(layer, tensor) => {
-                let part = match tensor {
-                    BlockTensor::AttentionNorm => "input_layernorm",
-                    BlockTensor::Query => "self_attn.q_proj",
-                    BlockTensor::Key => "self_attn.k_proj",
-                    BlockTensor::Value => "self_attn.v_proj",
-                    BlockTensor::AttentionOutput => "self_attn.o_proj",
-                    BlockTensor::FeedForwardNorm => "post_attention_layernorm",
-                    BlockTensor::Gate => "mlp.gate_proj",
-                    BlockTensor::Up => "mlp.up_proj",
-                    BlockTensor::Down => "mlp.down_proj",
+                // Gemma's norm after attention has the name that others give the one before feed-forward.
+                let feed_forward_norm = match self.architecture {
+                    Architecture::Gemma3 => "pre_feedforward_layernorm.weight",
+                    _ => "post_attention_layernorm.weight",
                 };
-                format!("model.layers.{layer}.{part}.weight")
+                let part = match tensor {
+                    BlockTensor::AttentionNorm => "input_layernorm.weight",
+                    BlockTensor::Query => "self_attn.q_proj.weight",
+                    BlockTensor::Key => "self_attn.k_proj.weight",
+                    BlockTensor::Value => "self_attn.v_proj.weight",
+                    BlockTensor::QueryBias => "self_attn.q_proj.bias",
+                    BlockTensor::KeyBias => "self_attn.k_proj.bias",
+                    BlockTensor::ValueBias => "self_attn.v_proj.bias",
+                    BlockTensor::QueryKeyValue => "self_attn.qkv_proj.weight",
+                    BlockTensor::QueryNorm => "self_attn.q_norm.weight",
+                    BlockTensor::KeyNorm => "self_attn.k_norm.weight",
+                    BlockTensor::AttentionOutput => "self_attn.o_proj.weight",
+                    BlockTensor::AttentionPostNorm => "post_attention_layernorm.weight",
+                    BlockTensor::FeedForwardNorm => feed_forward_norm,
+                    BlockTensor::Gate => "mlp.gate_proj.weight",
+                    BlockTensor::Up => "mlp.up_proj.weight",
+                    BlockTensor::GateUp => "mlp.gate_up_proj.weight",
+                    BlockTensor::Down => "mlp.down_proj.weight",
+                    BlockTensor::FeedForwardPostNorm => "post_feedforward_layernorm.weight",
+                };
+                format!("model.layers.{layer}.{part}")
             }
         }
     }
@@ -189,10 +208,15 @@ impl WeightSource for SafetensorsWeights {
         file.seek(SeekFrom::Start(stored.start))
             .and_then(|_| file.read_exact(&mut bytes))
             .map_err(|source| DecoderError::Read { path: path.clone(), source })?;
+        let start = values.len();
         match stored.dtype.as_str() {
             "F32" => values.extend(bytes.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b))),
             "F16" => values.extend(bytes.as_chunks().0.iter().map(|b| f16::from_le_bytes(*b).to_f32())),
             _ => values.extend(bytes.as_chunks().0.iter().map(|b| bf16::from_le_bytes(*b).to_f32())),
+        }
+        // Gemma stores what its norms multiply with less one; GGUF files hold the sum.
+        if self.architecture == Architecture::Gemma3 && tensor.is_norm() {
+            values[start..].iter_mut().for_each(|weight| *weight += 1.0);
         }
         Ok(())
     }
