@@ -1,5 +1,7 @@
 //! The instrumented decoder: reads tokens and keeps what a [`CaptureRequest`] asks for.
 
+mod sequence;
+
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,6 +15,8 @@ use super::product::Matrix;
 use super::rope::RopeTable;
 use super::weights::{GgufWeights, SafetensorsWeights, Weights};
 use super::{Capture, CaptureRequest, DecoderError, ModelConfig, StateLayer, config};
+
+pub use sequence::Sequence;
 
 /// A decoder in f32 on the CPU. Reading needs no mutable access: one decoder serves many threads.
 pub struct Decoder {

@@ -57,7 +57,7 @@ pub use cache::{CacheDirectory, CachedModel, CachedState, DEFAULT_MODEL, KnownMo
 pub use capture::{Capture, CaptureRequest};
 pub use chat::{ChatLayout, ChatPiece, ChatTemplate};
 pub use config::{Architecture, ModelConfig};
-pub use decoder::{Decoder, Prefix};
+pub use decoder::{Decoder, Prefix, Sequence};
 pub use decoder_error::DecoderError;
 pub use facts::TextModelFacts;
 pub use fetch::{FetchError, FetchProgress, FetchStage, Fetched, by_hand, fetch, install};
