@@ -8,6 +8,7 @@
 //! | `tokenizer`, `tokenizer_gguf`, `token_ranges` | text to ids with byte ranges |
 //! | `chat`, `chat_engine`, `chat_source`, `prompt` | the model's own template, segments mapped to token ranges |
 //! | `config`, `weights`, `rope`, `decoder`, `block` | the instrumented decoder, of every architecture |
+//! | `generation`, `stop_tokens`, `text_stream` | answers written by the model, as text that comes in pieces |
 //! | `attention`, `attention_plain`, `capture` | fused attention that sums while rows are hot, and its oracle |
 
 mod attention;
@@ -30,6 +31,7 @@ mod decoder_tests;
 mod elementwise;
 mod facts;
 mod fetch;
+mod generation;
 mod gguf_metadata;
 mod hash;
 mod lanes;
@@ -43,8 +45,10 @@ mod prompt;
 mod rope;
 #[cfg(test)]
 mod small_model;
+mod stop_tokens;
 mod text_error;
 mod text_model;
+mod text_stream;
 mod token_ranges;
 mod tokenizer;
 mod tokenizer_gguf;
@@ -61,6 +65,7 @@ pub use decoder::{Decoder, Prefix, Sequence};
 pub use decoder_error::DecoderError;
 pub use facts::TextModelFacts;
 pub use fetch::{FetchError, FetchProgress, FetchStage, Fetched, by_hand, fetch, install};
+pub use generation::{Generated, GenerationError, GenerationSettings, StopReason};
 pub use gguf_metadata::{GgufMetadata, GgufValue};
 pub use hash::{remembered_sha256, sha256_file, sha256_of};
 pub use language_model::{LanguageModel, ModelError};
@@ -69,6 +74,8 @@ pub use location::{LocationError, ModelLocation};
 pub use pip::PipCommand;
 pub use prompt::{Prompt, PromptSegment, SegmentKind, UserTurn};
 pub use rope::{RopeConfig, RopeScaling};
+pub use stop_tokens::StopTokens;
 pub use text_error::ModelTextError;
 pub use text_model::TextModel;
+pub use text_stream::TextStream;
 pub use tokenizer::{ModelTokenizer, TokenizedText};
