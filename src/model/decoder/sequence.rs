@@ -64,6 +64,14 @@ impl Decoder {
             return Err(DecoderError::ForeignPrefix);
         }
         self.check_tokens(sequence.tokens, &[id])?;
+        // A step is hundreds of short parallel loops. From inside the pool each begins at once; from outside
+        // each would wake a thread of the pool and wait for it, which costs more than the loops.
+        let logits = rayon::scope(|_| self.read_one(sequence, id))?;
+        sequence.tokens += 1;
+        Ok(logits)
+    }
+
+    fn read_one(&self, sequence: &mut Sequence, id: u32) -> Result<Vec<f32>, DecoderError> {
         let ropes = self.rotations(sequence.tokens, 1);
         let mut hidden = self.embed(&[id]);
         for ((block, before), heads) in
@@ -86,7 +94,6 @@ impl Decoder {
         if !all_finite(&logits) {
             return Err(DecoderError::NotFinite { place: "the logits".to_owned() });
         }
-        sequence.tokens += 1;
         Ok(logits)
     }
 }
