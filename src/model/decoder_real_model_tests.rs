@@ -48,6 +48,49 @@ fn a_real_model_reads_the_same_by_both_paths_and_with_a_shared_prefix() {
     }
 }
 
+#[test]
+fn gemma_3_reads_english_as_likely_and_is_the_same_by_both_paths_beyond_its_window() {
+    let Some(path) = std::env::var_os("RAGSCOPE_TEST_GEMMA") else {
+        eprintln!("gemma_3_reads_english: skipped, RAGSCOPE_TEST_GEMMA names no Gemma 3 270M GGUF");
+        return;
+    };
+    let metadata = GgufMetadata::open(path.as_ref()).unwrap();
+    let tokenizer = ModelTokenizer::from_gguf(&metadata).unwrap();
+    let decoder = Decoder::from_gguf(path.as_ref()).unwrap();
+    let config = decoder.config();
+    assert_eq!(config.windows.iter().filter(|window| **window == Some(512)).count(), 15);
+    let (layers, heads) = (config.layers, config.heads);
+    let text = "The Eiffel Tower is a wrought-iron lattice tower on the Champ de Mars in Paris, France. It is \
+                named after the engineer Gustave Eiffel, whose company designed and built the tower.";
+    let mut ids = vec![2];
+    ids.extend(tokenizer.encode_data(text).unwrap().ids);
+    let sentence = ids.len();
+    let whole = decoder.prefix(&[]).unwrap();
+    let read = decoder.extend(&whole, &ids, &CaptureRequest::default()).unwrap();
+    let mean = read.log_prob.iter().sum::<f32>() / read.log_prob.len() as f32;
+    eprintln!("mean log-probability {mean}");
+    // Even odds over the vocabulary would be -12.5.
+    assert!(mean > -2.5, "{mean}");
+
+    // The same again and again, until the first words are out of every local window.
+    while ids.len() < 640 {
+        ids.extend_from_within(1..sentence);
+    }
+    let (before, answer) = ids.split_at(600);
+    let request =
+        CaptureRequest { segments: vec![0..40, 40..600], logits: true, ..CaptureRequest::default() };
+    let fused = decoder.extend(&decoder.prefix(before).unwrap(), answer, &request).unwrap();
+    let windows = decoder.config().windows.clone();
+    for (place, mass) in fused.segment_mass.chunks_exact(2).enumerate() {
+        let layer = place / heads % layers;
+        assert_eq!(mass[0] == 0.0, windows[layer].is_some(), "layer {layer}: {mass:?}");
+    }
+    let decoder = decoder.with_attention(AttentionKernel::Plain);
+    let plain = decoder.extend(&decoder.prefix(before).unwrap(), answer, &request).unwrap();
+    assert_close(&fused.segment_mass, &plain.segment_mass, 1e-4, "masses");
+    assert_close(fused.logits.as_ref().unwrap(), plain.logits.as_ref().unwrap(), 5e-3, "logits");
+}
+
 /// Speed on this machine: `RAGSCOPE_TEST_MODEL=model.gguf cargo test --release -- --ignored --nocapture speed_of`.
 #[test]
 #[ignore = "a measurement, not a check"]

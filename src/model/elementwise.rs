@@ -44,14 +44,14 @@ pub(crate) fn gated(gate_up: &[f32], width: usize, activation: Activation) -> Ve
 }
 
 /// x/2 · (1 + tanh(√(2/π) (x + 0.044715 x³))), by (1 + tanh u) / 2 = 1 / (1 + e^(-2u)).
-#[inline(always)]
+#[inline]
 fn gelu_tanh(x: f32) -> f32 {
     // 2 √(2/π)
-    const STEEPNESS: f32 = 1.595_769_1;
+    const STEEPNESS: f32 = 1.595_769;
     x / (1.0 + lanes::exp(-STEEPNESS * (x + 0.044_715 * x * x * x)))
 }
 
-#[inline(always)]
+#[inline]
 fn gated_with(gate_up: &[f32], width: usize, activation: impl Fn(f32) -> f32 + Sync) -> Vec<f32> {
     let mut out = vec![0f32; gate_up.len() / 2];
     let rows = rows_per_task(width);

@@ -8,13 +8,15 @@ use serde_json::Value as Json;
 use super::cache::{CacheDirectory, DEFAULT_MODEL};
 use super::gguf_metadata::GgufMetadata;
 use super::hash::{remembered_sha256, sha256_of};
+use super::hugging_face_cache::repository_of;
 use super::location::{ModelLocation, weight_files};
 use super::text_error::ModelTextError;
 
 /// Name, identity and reach of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextModelFacts {
-    /// `general.name` of a GGUF file, else the name of the file or directory. Comes from the model file:
+    /// `general.name` of a GGUF file, `org/name` of a snapshot in a Hugging Face cache, else the name of the
+    /// file or directory. Comes from the model file:
     /// hostile text until it is shown through [`crate::text::visible_line`].
     pub name: String,
     /// SHA-256 of the weights, lower-case hexadecimal: of the one file, or, for several, of the list of
@@ -63,10 +65,11 @@ impl TextModelFacts {
             }
             sha256_of(&list[..]).map_err(io)?.0
         };
-        let name = fs::canonicalize(directory)
-            .map_err(io)?
-            .file_name()
-            .map_or_else(|| "model".to_owned(), |name| name.to_string_lossy().into_owned());
+        let place = fs::canonicalize(directory).map_err(io)?;
+        let name = repository_of(&place).unwrap_or_else(|| {
+            let name = place.file_name();
+            name.map_or_else(|| "model".to_owned(), |name| name.to_string_lossy().into_owned())
+        });
         let path = directory.join("config.json");
         let text =
             fs::read_to_string(&path).map_err(|source| ModelTextError::Io { path: path.clone(), source })?;
@@ -143,6 +146,12 @@ mod tests {
         let one = TextModelFacts::of_directory(&model, &cache).unwrap();
         assert_eq!((one.name.as_str(), one.context_length), ("tiny", Some(512)));
         assert_eq!(one.sha256, sha256_file(&model.join("model-1.safetensors")).unwrap());
+        let snapshot = folder.path().join("models--org--tiny/snapshots/abc");
+        fs::create_dir_all(&snapshot).unwrap();
+        for name in ["config.json", "model-1.safetensors"] {
+            fs::copy(model.join(name), snapshot.join(name)).unwrap();
+        }
+        assert_eq!(TextModelFacts::of_directory(&snapshot, &cache).unwrap().name, "org/tiny");
         fs::write(model.join("model-2.safetensors"), "abc").unwrap();
         let two = TextModelFacts::of_directory(&model, &cache).unwrap();
         let list = format!("{0}  model-1.safetensors\n{0}  model-2.safetensors\n", one.sha256);

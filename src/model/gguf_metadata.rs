@@ -33,6 +33,7 @@ pub enum GgufValue {
     Text(String),
     Texts(Vec<String>),
     Integers(Vec<i64>),
+    Floats(Vec<f64>),
     /// An array of another kind, read past but not kept.
     OtherArray(u64),
 }
@@ -108,6 +109,15 @@ impl GgufMetadata {
         }
     }
 
+    /// A list of floats; absent is `None`, another kind is an error.
+    pub fn floats(&self, field: &'static str) -> Result<Option<&[f64]>, ModelTextError> {
+        match self.values.get(field) {
+            None => Ok(None),
+            Some(GgufValue::Floats(values)) => Ok(Some(values)),
+            Some(other) => Err(wrong_kind(field, other, "a list of floats")),
+        }
+    }
+
     /// A yes-or-no field; absent or of another kind is `None`.
     pub fn flag(&self, field: &str) -> Option<bool> {
         match self.values.get(field) {
@@ -135,6 +145,7 @@ fn wrong_kind(field: &'static str, value: &GgufValue, expected: &str) -> ModelTe
         GgufValue::Text(_) => "a text".to_owned(),
         GgufValue::Texts(texts) => format!("a list of {} texts", texts.len()),
         GgufValue::Integers(values) => format!("a list of {} integers", values.len()),
+        GgufValue::Floats(values) => format!("a list of {} floats", values.len()),
         GgufValue::OtherArray(count) => format!("a list of {count} other values"),
     };
     ModelTextError::Field { field, found, expected: expected.to_owned() }
@@ -257,6 +268,16 @@ impl<R: Read> Reader<R> {
                     });
                 }
                 Ok(GgufValue::Integers(integers))
+            }
+            6 | 12 => {
+                let mut floats = Vec::new();
+                for _ in 0..count {
+                    floats.push(match self.value(kind, depth)? {
+                        GgufValue::Float(value) => value,
+                        _ => return Err(self.wrong("array of floats holds something else".to_owned())),
+                    });
+                }
+                Ok(GgufValue::Floats(floats))
             }
             _ => {
                 self.skip(count * smallest)?;

@@ -51,6 +51,13 @@ impl GgufWriter {
         self.raw(key, ARRAY, &bytes)
     }
 
+    pub(in crate::model) fn floats(self, key: &str, values: &[f32]) -> Self {
+        let mut bytes = 6u32.to_le_bytes().to_vec();
+        bytes.extend((values.len() as u64).to_le_bytes());
+        bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+        self.raw(key, ARRAY, &bytes)
+    }
+
     pub(in crate::model) fn bytes(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend(3u32.to_le_bytes());
@@ -85,6 +92,7 @@ fn every_kind_of_value_is_read() {
         .raw("u64", 10, &u64::MAX.to_le_bytes())
         .texts("list", &["a", "", "市"])
         .integers("types", &[1, -3])
+        .floats("scores", &[-1.5, 0.25])
         .metadata();
     assert_eq!(metadata.text("t").unwrap(), Some("Ünï"));
     assert_eq!(metadata.flag("b"), Some(true));
@@ -96,6 +104,8 @@ fn every_kind_of_value_is_read() {
     assert_eq!(metadata.unsigned("u64"), Some(u64::MAX));
     assert_eq!(metadata.texts("list").unwrap().unwrap(), ["a", "", "市"]);
     assert_eq!(metadata.integers("types").unwrap().unwrap(), [1, -3]);
+    assert_eq!(metadata.floats("scores").unwrap().unwrap(), [-1.5, 0.25]);
+    assert!(metadata.floats("types").unwrap_err().to_string().contains("expected a list of floats"));
     assert_eq!(metadata.text("absent").unwrap(), None);
     let wrong = metadata.text("u").unwrap_err().to_string();
     assert!(wrong.contains("field u is the number 8192; expected text"), "{wrong}");
@@ -168,11 +178,11 @@ fn deep_nesting_unknown_types_and_broken_text_are_refused() {
 
 #[test]
 fn arrays_that_nobody_needs_are_read_past() {
-    let floats = [&6u32.to_le_bytes()[..], &3u64.to_le_bytes(), &[0; 12]].concat();
+    let flags = [&7u32.to_le_bytes()[..], &3u64.to_le_bytes(), &[0; 3]].concat();
     let inner = [&0u32.to_le_bytes()[..], &2u64.to_le_bytes(), &[1, 2]].concat();
     let nested = [&ARRAY.to_le_bytes()[..], &1u64.to_le_bytes(), &inner].concat();
     let metadata =
-        GgufWriter::new().raw("f", ARRAY, &floats).raw("n", ARRAY, &nested).text("after", "x").metadata();
+        GgufWriter::new().raw("f", ARRAY, &flags).raw("n", ARRAY, &nested).text("after", "x").metadata();
     assert_eq!(metadata.get("f"), Some(&GgufValue::OtherArray(3)));
     assert_eq!(metadata.get("n"), Some(&GgufValue::OtherArray(1)));
     assert_eq!(metadata.text("after").unwrap(), Some("x"));

@@ -1,9 +1,12 @@
-//! Where a model is: the default one in the cache, a GGUF file, or a directory in Hugging Face form.
+//! Where a model is: the default one in the cache, a GGUF file, a directory in Hugging Face form, or what the
+//! caches of Hugging Face and Ollama hold by name.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::cache::{CacheDirectory, DEFAULT_MODEL};
+use super::hugging_face_cache::{Environment, Repository};
+use super::ollama;
 use crate::text::visible_line;
 
 /// The words on the command line that mean [`DEFAULT_MODEL`].
@@ -25,11 +28,36 @@ pub enum LocationError {
     )]
     DefaultDamaged { path: PathBuf, found: u64, expected: u64 },
     #[error(
-        "no model at {0:?}: expected `default`, a .gguf file, or a directory with config.json, tokenizer.json \
-         and *.safetensors; `ragscope models fetch` gets the default model{hint}",
-        hint = repository_hint(.0)
+        "no model at {0:?}: expected `default`, a .gguf file, a directory with config.json, tokenizer.json and \
+         *.safetensors, org/name of a model in the Hugging Face cache, or ollama:name; `ragscope models fetch` \
+         gets the default model"
     )]
     NotFound(String),
+    #[error(
+        "no model {repository}{of}: neither a path of this name nor in the Hugging Face cache (looked in \
+         {places}{there}); ragscope does not download from the hub: `hf download {repository}` does",
+        of = .revision.as_ref().map_or_else(String::new, |revision| format!(" at revision {revision}")),
+        places = listed(.caches.iter().map(|path| shown(path))),
+        there = if .revisions.is_empty() {
+            String::new()
+        } else {
+            format!("; it is there as {}", listed(.revisions.iter().map(|name| visible_line(name).into_owned())))
+        }
+    )]
+    NotInHubCache {
+        repository: String,
+        revision: Option<String>,
+        caches: Vec<PathBuf>,
+        /// Refs and commits of the repository that are there.
+        revisions: Vec<String>,
+    },
+    #[error("no model {name:?} of Ollama's: {reason}")]
+    Ollama { name: String, reason: String },
+    #[error(
+        "the directory {at} holds {count} .gguf files and no config.json: give the path of the one to read",
+        at = shown(.path)
+    )]
+    SeveralFiles { path: PathBuf, count: usize },
     #[error("{path} is neither a .gguf file nor a directory: expected a file that begins with GGUF{1}", path = shown(.0))]
     NotAModel(PathBuf, String),
     #[error("the directory {at} holds no {missing}: expected config.json, tokenizer.json and *.safetensors", at = shown(.path))]
@@ -47,17 +75,9 @@ pub(super) fn shown(path: &Path) -> String {
     visible_line(&path.to_string_lossy()).into_owned()
 }
 
-/// What to add when the text looks like the name of a repository of the Hugging Face hub.
-fn repository_hint(given: &str) -> &'static str {
-    let mut parts = given.split('/');
-    let two_names = matches!((parts.next(), parts.next(), parts.next()), (Some(owner), Some(name), None)
-        if !owner.is_empty() && !owner.starts_with('.') && !name.is_empty());
-    if two_names && !given.to_lowercase().ends_with(".gguf") {
-        "; ragscope does not download from the Hugging Face hub: download the repository with \
-         `hf download` and give its directory"
-    } else {
-        ""
-    }
+fn listed(items: impl Iterator<Item = String>) -> String {
+    let items: Vec<String> = items.collect();
+    if items.is_empty() { "no place: no home directory is set".to_owned() } else { items.join(", ") }
 }
 
 /// A model that can be opened.
@@ -72,20 +92,40 @@ pub enum ModelLocation {
 }
 
 impl ModelLocation {
-    /// What `--model` means: nothing or `default`, a GGUF file, or a directory.
+    /// What `--model` means: nothing or `default`, a GGUF file, a directory, `org/name[@revision]` in the
+    /// cache of Hugging Face's tools, or `ollama:name[:tag]`. Nothing is downloaded.
     ///
-    /// A path wins over a word when both are possible and the path exists.
+    /// A path wins over a name when both are possible and the path exists.
     pub fn parse(given: Option<&str>, cache: &CacheDirectory) -> Result<Self, LocationError> {
+        Self::parse_in(given, cache, &|name| std::env::var_os(name))
+    }
+
+    /// [`ModelLocation::parse`] with the environment of the caller's choice.
+    pub(super) fn parse_in(
+        given: Option<&str>,
+        cache: &CacheDirectory,
+        variable: Environment,
+    ) -> Result<Self, LocationError> {
         let Some(given) = given else { return Self::default_in(cache) };
         let path = Path::new(given);
-        if !path.exists() {
-            return if DEFAULT_WORDS.contains(&given.to_lowercase().as_str()) {
-                Self::default_in(cache)
-            } else {
-                Err(LocationError::NotFound(given.to_owned()))
-            };
+        if path.is_dir() {
+            return directory(path);
         }
-        if path.is_dir() { directory(path) } else { gguf(path) }
+        if path.exists() {
+            return gguf(path);
+        }
+        if DEFAULT_WORDS.contains(&given.to_lowercase().as_str()) {
+            return Self::default_in(cache);
+        }
+        if let Some(name) = given.strip_prefix(ollama::PREFIX) {
+            return gguf(&ollama::find(name, variable)?);
+        }
+        match Repository::parse(given) {
+            Some(repository) if !given.to_lowercase().ends_with(".gguf") => {
+                directory(&repository.find(variable)?)
+            }
+            _ => Err(LocationError::NotFound(given.to_owned())),
+        }
     }
 
     fn default_in(cache: &CacheDirectory) -> Result<Self, LocationError> {
@@ -136,12 +176,23 @@ fn gguf(path: &Path) -> Result<ModelLocation, LocationError> {
 
 fn directory(path: &Path) -> Result<ModelLocation, LocationError> {
     let incomplete = |missing| LocationError::IncompleteDirectory { path: path.to_owned(), missing };
+    let failed = |source| LocationError::Io { path: path.to_owned(), source };
+    if !path.join("config.json").is_file() {
+        // Repositories of GGUF files hold nothing else.
+        match &files_ending(path, "gguf").map_err(failed)?[..] {
+            [] => {}
+            [only] => return gguf(only),
+            several => {
+                return Err(LocationError::SeveralFiles { path: path.to_owned(), count: several.len() });
+            }
+        }
+    }
     for name in ["config.json", "tokenizer.json"] {
         if !path.join(name).is_file() {
             return Err(incomplete(name));
         }
     }
-    if weight_files(path).map_err(|source| LocationError::Io { path: path.to_owned(), source })?.is_empty() {
+    if weight_files(path).map_err(failed)?.is_empty() {
         return Err(incomplete("*.safetensors"));
     }
     Ok(ModelLocation::Directory(path.to_owned()))
@@ -149,10 +200,14 @@ fn directory(path: &Path) -> Result<ModelLocation, LocationError> {
 
 /// The `*.safetensors` files of a directory, by name.
 pub(super) fn weight_files(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
+    files_ending(directory, "safetensors")
+}
+
+fn files_ending(directory: &Path, wanted: &str) -> std::io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
-        if path.extension().is_some_and(|ending| ending == "safetensors") {
+        if path.extension().is_some_and(|ending| ending == wanted) {
             files.push(path);
         }
     }
@@ -223,12 +278,58 @@ mod tests {
     }
 
     #[test]
-    fn a_name_of_the_hub_gets_the_hint_to_download_it() {
+    fn names_are_looked_up_in_the_caches_of_hugging_face_and_ollama() {
+        let (folder, cache) = empty_cache();
+        let root = folder.path().to_owned();
+        let variable = |name: &str| match name {
+            "HF_HUB_CACHE" | "OLLAMA_MODELS" => Some(root.clone().into_os_string()),
+            _ => None,
+        };
+        let parse = |given| ModelLocation::parse_in(Some(given), &cache, &variable);
+        let snapshot = |name: &str| root.join(name).join("snapshots/abc");
+        for name in ["models--org--model", "models--org--gguf"] {
+            fs::create_dir_all(snapshot(name)).unwrap();
+            fs::create_dir_all(root.join(name).join("refs")).unwrap();
+            fs::write(root.join(name).join("refs/main"), "abc").unwrap();
+        }
+        for name in ["config.json", "tokenizer.json", "model.safetensors"] {
+            fs::write(snapshot("models--org--model").join(name), "{}").unwrap();
+        }
+        assert_eq!(parse("org/model").unwrap(), ModelLocation::Directory(snapshot("models--org--model")));
+        assert_eq!(parse("org/model@abc").unwrap(), parse("org/model").unwrap());
+        assert!(matches!(parse("org/model@old"), Err(LocationError::NotInHubCache { .. })));
+
+        // A repository of GGUF files.
+        assert!(matches!(parse("org/gguf"), Err(LocationError::IncompleteDirectory { .. })));
+        let file = snapshot("models--org--gguf").join("m-Q4_0.gguf");
+        fs::write(&file, "GGUF").unwrap();
+        assert_eq!(parse("org/gguf").unwrap(), ModelLocation::Gguf(file));
+        fs::write(snapshot("models--org--gguf").join("m-Q8_0.gguf"), "GGUF").unwrap();
+        assert!(parse("org/gguf").unwrap_err().to_string().contains("2 .gguf files"));
+
+        let manifests = root.join("manifests/registry.ollama.ai/library/tiny");
+        fs::create_dir_all(&manifests).unwrap();
+        let digest = "cd".repeat(32);
+        let layer = format!(
+            r#"{{"layers":[{{"mediaType":"application/vnd.ollama.image.model","digest":"sha256:{digest}"}}]}}"#
+        );
+        fs::write(manifests.join("1b"), layer).unwrap();
+        let blob = root.join("blobs").join(format!("sha256-{digest}"));
+        fs::create_dir_all(root.join("blobs")).unwrap();
+        fs::write(&blob, "GGUF").unwrap();
+        assert_eq!(parse("ollama:tiny:1b").unwrap(), ModelLocation::Gguf(blob));
+        assert!(matches!(parse("ollama:tiny"), Err(LocationError::Ollama { .. })));
+    }
+
+    #[test]
+    fn a_name_that_is_nowhere_says_where_it_was_looked_for_and_what_brings_it() {
         let (_folder, cache) = empty_cache();
-        let message = |given| ModelLocation::parse(Some(given), &cache).unwrap_err().to_string();
-        assert!(message("HuggingFaceTB/SmolLM2-135M").contains("hf download"));
+        let nothing = |_: &str| None;
+        let message = |given| ModelLocation::parse_in(Some(given), &cache, &nothing).unwrap_err().to_string();
+        assert!(message("HuggingFaceTB/SmolLM2-135M").contains("hf download HuggingFaceTB/SmolLM2-135M"));
         assert!(!message("models/mine.gguf").contains("hf download"));
         assert!(message("nowhere").contains("ragscope models fetch"));
+        assert!(message("ollama:tiny").contains("ollama pull tiny"));
     }
 
     #[test]

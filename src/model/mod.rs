@@ -3,9 +3,11 @@
 //! | files | hold |
 //! |---|---|
 //! | `language_model` | all of it opened together: [`LanguageModel`] |
-//! | `location`, `cache`, `fetch`, `pip`, `hash` | where models lie, and how the default one gets there |
+//! | `location`, `hugging_face_cache`, `ollama` | where models lie |
+//! | `cache`, `fetch`, `pip`, `hash` | the default one and how it gets there |
 //! | `gguf_metadata`, `facts` | what a model file says of itself |
-//! | `tokenizer`, `tokenizer_gguf`, `token_ranges` | text to ids with byte ranges |
+//! | `tokenizer`, `token_ranges` | text to ids with byte ranges |
+//! | `tokenizer_gguf`, `tokenizer_byte_level`, `tokenizer_scores` | tokenizers out of GGUF vocabularies |
 //! | `chat`, `chat_engine`, `chat_source`, `prompt` | the model's own template, segments mapped to token ranges |
 //! | `config`, `weights`, `rope`, `decoder`, `block` | the instrumented decoder, of every architecture |
 //! | `generation`, `stop_tokens`, `text_stream` | answers written by the model, as text that comes in pieces |
@@ -34,15 +36,19 @@ mod fetch;
 mod generation;
 mod gguf_metadata;
 mod hash;
+mod hugging_face_cache;
 mod lanes;
 mod language_model;
 mod layer;
 mod location;
 mod next_token;
+mod ollama;
 mod pip;
 mod product;
 mod prompt;
 mod rope;
+#[cfg(test)]
+mod small_gguf;
 #[cfg(test)]
 mod small_model;
 mod stop_tokens;
@@ -51,8 +57,14 @@ mod text_model;
 mod text_stream;
 mod token_ranges;
 mod tokenizer;
+mod tokenizer_byte_level;
 mod tokenizer_gguf;
+#[cfg(test)]
+mod tokenizer_gguf_tests;
+mod tokenizer_scores;
 mod weights;
+#[cfg(test)]
+mod weights_gguf_tests;
 #[cfg(test)]
 mod weights_tests;
 

@@ -44,7 +44,8 @@ impl std::fmt::Debug for ModelTokenizer {
 impl ModelTokenizer {
     /// Builds the tokenizer from the vocabulary and merges inside a GGUF file.
     ///
-    /// Supported: `tokenizer.ggml.model = gpt2` with `tokenizer.ggml.pre = smollm`.
+    /// Supported: `tokenizer.ggml.model = gpt2` with a `tokenizer.ggml.pre` of `smollm`, `gpt-2`,
+    /// `llama-bpe`, `qwen2` or `tekken`, and `tokenizer.ggml.model = llama` (`SentencePiece`).
     pub fn from_gguf(metadata: &GgufMetadata) -> Result<Self, ModelTextError> {
         let template = metadata.text("tokenizer.chat_template")?;
         let (tokenizer, special) = tokenizer_gguf::build(metadata)?;

@@ -1,71 +1,72 @@
-//! A tokenizer from the vocabulary and merges that a GGUF file carries.
+//! A tokenizer from the vocabulary that a GGUF file carries.
 //!
-//! Only what was held against reference ids is accepted. A pre-tokenizer that is nearly right gives
-//! other ids at digits or leading spaces, and nobody would see it.
+//! Only what is known to give the ids of the model's own `tokenizer.json` is accepted. A pre-tokenizer that
+//! is nearly right gives other ids at digits or leading spaces, and nobody would see it.
 
 use std::collections::HashSet;
 
-use tokenizers::models::bpe::{BPE, Merges, Vocab};
-use tokenizers::pre_tokenizers::PreTokenizerWrapper;
-use tokenizers::pre_tokenizers::byte_level::ByteLevel;
-use tokenizers::pre_tokenizers::digits::Digits;
-use tokenizers::pre_tokenizers::sequence::Sequence;
+use tokenizers::models::bpe::Vocab;
 use tokenizers::{AddedToken, Tokenizer};
 
 use super::gguf_metadata::GgufMetadata;
 use super::text_error::ModelTextError;
+use super::{tokenizer_byte_level, tokenizer_scores};
 
 const MODEL: &str = "tokenizer.ggml.model";
-const PRE: &str = "tokenizer.ggml.pre";
-const TOKENS: &str = "tokenizer.ggml.tokens";
+pub(super) const TOKENS: &str = "tokenizer.ggml.tokens";
 const TYPES: &str = "tokenizer.ggml.token_type";
-const MERGES: &str = "tokenizer.ggml.merges";
 
 /// Kinds of tokens in `tokenizer.ggml.token_type`.
+pub(super) const NORMAL: i64 = 1;
+const UNKNOWN: i64 = 2;
 const SPECIAL: i64 = 3;
 const USER_DEFINED: i64 = 4;
 
+/// The tokens of a file.
+pub(super) struct Tokens<'a> {
+    pub texts: &'a [String],
+    /// The kind of each.
+    pub types: &'a [i64],
+    pub ids: Vocab,
+}
+
 /// The tokenizer and the ids of its special tokens.
 pub(super) fn build(metadata: &GgufMetadata) -> Result<(Tokenizer, HashSet<u32>), ModelTextError> {
-    only(metadata, MODEL, "gpt2")?;
-    only(metadata, PRE, "smollm")?;
-    let tokens = needed(TOKENS, "the list of the model's tokens", metadata.texts(TOKENS)?)?;
-    let merges = needed(MERGES, "the list of the model's merges", metadata.texts(MERGES)?)?;
+    let model = metadata.text(MODEL)?;
+    let bytes = match model {
+        Some("gpt2") => true,
+        Some("llama") => false,
+        _ => return Err(unsupported(MODEL, model, "`gpt2`, `llama`")),
+    };
+    let texts = needed(TOKENS, "the list of the model's tokens", metadata.texts(TOKENS)?)?;
     let types = needed(TYPES, "one number for each token", metadata.integers(TYPES)?)?;
-    if types.len() != tokens.len() {
+    if types.len() != texts.len() {
         return Err(ModelTextError::Field {
             field: TYPES,
             found: format!("a list of {}", types.len()),
-            expected: format!("{} numbers, one for each token", tokens.len()),
+            expected: format!("{} numbers, one for each token", texts.len()),
         });
     }
+    let tokens = Tokens { texts, types, ids: vocabulary(texts)? };
+    let mut tokenizer = if bytes {
+        tokenizer_byte_level::build(metadata, tokens)?
+    } else {
+        tokenizer_scores::build(metadata, tokens)?
+    };
 
-    let vocabulary = vocabulary(tokens)?;
-    let merges = merges
-        .iter()
-        .enumerate()
-        .map(|(at, merge)| parse_merge(at, merge, &vocabulary))
-        .collect::<Result<Merges, _>>()?;
-    let refused = |error: tokenizers::Error| ModelTextError::Tokenizer(error.to_string());
-    let bpe = BPE::builder().vocab_and_merges(vocabulary, merges).build().map_err(refused)?;
-
-    let mut tokenizer = Tokenizer::new(bpe);
-    let steps = vec![
-        PreTokenizerWrapper::Digits(Digits::new(true)),
-        PreTokenizerWrapper::ByteLevel(ByteLevel::new(false, true, true)),
-    ];
-    tokenizer.with_pre_tokenizer(Some(Sequence::new(steps)));
-    tokenizer.with_decoder(Some(ByteLevel::new(false, true, true)));
-
+    // Phi-3's own tokenizer takes the white space behind its tokens into them; the file does not say so.
+    let phi3 = !bytes && metadata.text("general.architecture")? == Some("phi3");
     let mut special = HashSet::new();
     let mut added = Vec::new();
-    for (id, (token, kind)) in (0u32..).zip(tokens.iter().zip(types)) {
+    for (id, (token, kind)) in (0u32..).zip(texts.iter().zip(types)) {
+        let is_special = matches!(*kind, SPECIAL | UNKNOWN);
         // An empty added token would match between any two characters.
-        if token.is_empty() || !matches!(*kind, SPECIAL | USER_DEFINED) {
+        if token.is_empty() || !(is_special || *kind == USER_DEFINED) {
             continue;
         }
-        added.push(AddedToken::from(token.as_str(), *kind == SPECIAL).normalized(false));
-        if *kind == SPECIAL {
+        let strips = phi3 && !matches!(token.as_str(), "<unk>" | "<s>" | "<|endoftext|>");
+        added.push(AddedToken::from(token.as_str(), is_special).normalized(false).rstrip(strips));
+        if is_special {
             special.insert(id);
         }
     }
@@ -73,21 +74,30 @@ pub(super) fn build(metadata: &GgufMetadata) -> Result<(Tokenizer, HashSet<u32>)
     Ok((tokenizer, special))
 }
 
-fn only(metadata: &GgufMetadata, field: &'static str, supported: &'static str) -> Result<(), ModelTextError> {
-    match metadata.text(field)? {
-        Some(found) if found == supported => Ok(()),
-        Some(found) => {
-            Err(ModelTextError::UnsupportedTokenizer { field, found: found.to_owned(), supported })
-        }
-        None => Err(ModelTextError::Field {
+#[allow(clippy::needless_pass_by_value)] // The signature that map_err asks for.
+pub(super) fn refused(error: tokenizers::Error) -> ModelTextError {
+    ModelTextError::Tokenizer(error.to_string())
+}
+
+/// A field that holds something unknown, or nothing.
+pub(super) fn unsupported(
+    field: &'static str,
+    found: Option<&str>,
+    supported: &'static str,
+) -> ModelTextError {
+    match found {
+        Some(found) => ModelTextError::UnsupportedTokenizer { field, found: found.to_owned(), supported },
+        None => ModelTextError::Field {
             field,
             found: "missing".to_owned(),
-            expected: format!("`{supported}`; give the model as a directory with its tokenizer.json instead"),
-        }),
+            expected: format!(
+                "one of {supported}; give the model as a directory with its tokenizer.json instead"
+            ),
+        },
     }
 }
 
-fn needed<T>(field: &'static str, expected: &str, value: Option<T>) -> Result<T, ModelTextError> {
+pub(super) fn needed<T>(field: &'static str, expected: &str, value: Option<T>) -> Result<T, ModelTextError> {
     value.ok_or_else(|| ModelTextError::Field {
         field,
         found: "missing".to_owned(),
@@ -107,20 +117,4 @@ fn vocabulary(tokens: &[String]) -> Result<Vocab, ModelTextError> {
         }
     }
     Ok(vocabulary)
-}
-
-/// Splits a merge at its space and makes sure that both halves and the whole are tokens, which the BPE
-/// builder takes for granted.
-fn parse_merge(at: usize, merge: &str, vocabulary: &Vocab) -> Result<(String, String), ModelTextError> {
-    let wrong = |expected: &str| ModelTextError::Field {
-        field: MERGES,
-        found: format!("{merge:?} at {at}"),
-        expected: expected.to_owned(),
-    };
-    let (left, right) = merge.split_once(' ').ok_or_else(|| wrong("two tokens with a space between them"))?;
-    let known = |token: &str| vocabulary.contains_key(token);
-    if !(known(left) && known(right) && known(&format!("{left}{right}"))) {
-        return Err(wrong("two tokens of the vocabulary that join to a third"));
-    }
-    Ok((left.to_owned(), right.to_owned()))
 }

@@ -97,11 +97,14 @@ fn refusal(metadata: &super::super::gguf_metadata::tests::GgufWriter) -> String 
 
 #[test]
 fn an_unknown_kind_of_tokenizer_is_refused_by_its_field() {
-    let unknown = refusal(&metadata(CHATML, &[], &[]).text("tokenizer.ggml.pre", "llama-bpe"));
-    assert!(unknown.contains("tokenizer.ggml.pre") && unknown.contains("llama-bpe"), "{unknown}");
+    let unknown = refusal(&metadata(CHATML, &[], &[]).text("tokenizer.ggml.pre", "falcon"));
+    assert!(unknown.contains("tokenizer.ggml.pre") && unknown.contains("falcon"), "{unknown}");
     assert!(unknown.contains("smollm") && unknown.contains("tokenizer.json"), "{unknown}");
-    let unknown = refusal(&metadata(CHATML, &[], &[]).text("tokenizer.ggml.model", "llama"));
+    let unknown = refusal(&metadata(CHATML, &[], &[]).text("tokenizer.ggml.model", "bert"));
     assert!(unknown.contains("tokenizer.ggml.model"), "{unknown}");
+    // The writer of such a file did not know the pre-tokenizer.
+    let unknown = refusal(&metadata(CHATML, &[], &[]).text("tokenizer.ggml.pre", "default"));
+    assert!(unknown.contains("tokenizer.ggml.pre") && unknown.contains("default"), "{unknown}");
     let missing = refusal(&super::super::gguf_metadata::tests::GgufWriter::new());
     assert!(missing.contains("tokenizer.ggml.model is missing"), "{missing}");
 }

@@ -170,7 +170,7 @@ fn a_theta_is_never_made_up() {
         (edited(|m| drop(m.remove("rope_theta"))), "rope_scaling.rope_theta"),
         (
             changed(GEMMA, |m| {
-                drop(m.insert("rope_parameters".into(), serde_json::json!({"rope_theta": 1e6})))
+                m.insert("rope_parameters".into(), serde_json::json!({"rope_theta": 1e6}));
             }),
             "rope_parameters.full_attention",
         ),

@@ -34,9 +34,8 @@ pub(super) fn rope(
         return Ok((RopeConfig { theta, scaling: RopeScaling::None }, None));
     };
     whole_head(&inner)?;
-    let theta = match (inner.positive_or_absent("rope_theta")?, outer) {
-        (Some(theta), _) | (None, Some(theta)) => theta,
-        (None, None) => return Err(inner.wrong("rope_theta", "the base of the rotary frequencies")),
+    let Some(theta) = inner.positive_or_absent("rope_theta")?.or(outer) else {
+        return Err(inner.wrong("rope_theta", "the base of the rotary frequencies"));
     };
     Ok((RopeConfig { theta, scaling: scaling(&inner)? }, None))
 }

@@ -231,16 +231,18 @@ fn block(
             None
         },
         attention_output: Matrix::new(read(&[BlockTensor::AttentionOutput])?, hidden, queries),
-        attention_post_norm: match parts.result_norms {
-            true => Some(read(&[BlockTensor::AttentionPostNorm])?),
-            false => None,
+        attention_post_norm: if parts.result_norms {
+            Some(read(&[BlockTensor::AttentionPostNorm])?)
+        } else {
+            None
         },
         feed_forward_norm: read(&[BlockTensor::FeedForwardNorm])?,
         gate_up: Matrix::new(read(parts.gate_up)?, 2 * intermediate, hidden),
         down: Matrix::new(read(&[BlockTensor::Down])?, hidden, intermediate),
-        feed_forward_post_norm: match parts.result_norms {
-            true => Some(read(&[BlockTensor::FeedForwardPostNorm])?),
-            false => None,
+        feed_forward_post_norm: if parts.result_norms {
+            Some(read(&[BlockTensor::FeedForwardPostNorm])?)
+        } else {
+            None
         },
     })
 }
