@@ -1,6 +1,7 @@
 //! The instrumented decoder: reads tokens and keeps what a [`CaptureRequest`] asks for.
 
 mod sequence;
+mod summary;
 
 use std::fmt;
 use std::path::Path;
@@ -17,6 +18,7 @@ use super::weights::{GgufWeights, SafetensorsWeights, Weights};
 use super::{Capture, CaptureRequest, DecoderError, ModelConfig, StateLayer, config};
 
 pub use sequence::Sequence;
+pub use summary::{MemoryEstimate, ModelSummary, StoredAs};
 
 /// A decoder in f32 on the CPU. Reading needs no mutable access: one decoder serves many threads.
 pub struct Decoder {

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `language_model` | all of it opened together: [`LanguageModel`] |
 //! | `location`, `hugging_face_cache`, `ollama` | where models lie |
-//! | `cache`, `fetch`, `pip`, `hash` | the default one and how it gets there |
+//! | `cache`, `fetch`, `pip`, `hash`, `verify` | the default one and how it gets there |
 //! | `gguf_metadata`, `facts` | what a model file says of itself |
 //! | `tokenizer`, `token_ranges` | text to ids with byte ranges |
 //! | `tokenizer_gguf`, `tokenizer_byte_level`, `tokenizer_scores` | tokenizers out of GGUF vocabularies |
@@ -46,6 +46,7 @@ mod ollama;
 mod pip;
 mod product;
 mod prompt;
+mod registry;
 mod rope;
 #[cfg(test)]
 mod small_gguf;
@@ -62,6 +63,7 @@ mod tokenizer_gguf;
 #[cfg(test)]
 mod tokenizer_gguf_tests;
 mod tokenizer_scores;
+mod verify;
 mod weights;
 #[cfg(test)]
 mod weights_gguf_tests;
@@ -69,11 +71,13 @@ mod weights_gguf_tests;
 mod weights_tests;
 
 pub use attention::AttentionKernel;
-pub use cache::{CacheDirectory, CachedModel, CachedState, DEFAULT_MODEL, KnownModel, cached_models};
+pub use cache::{
+    CacheDirectory, CachedModel, CachedState, DEFAULT_MODEL, KnownModel, WheelMember, cached_models,
+};
 pub use capture::{Capture, CaptureRequest};
 pub use chat::{ChatLayout, ChatPiece, ChatTemplate};
 pub use config::{Architecture, ModelConfig};
-pub use decoder::{Decoder, Prefix, Sequence};
+pub use decoder::{Decoder, MemoryEstimate, ModelSummary, Prefix, Sequence, StoredAs};
 pub use decoder_error::DecoderError;
 pub use facts::TextModelFacts;
 pub use fetch::{FetchError, FetchProgress, FetchStage, Fetched, by_hand, fetch, install};
@@ -85,9 +89,11 @@ pub use layer::StateLayer;
 pub use location::{LocationError, ModelLocation};
 pub use pip::PipCommand;
 pub use prompt::{Prompt, PromptSegment, SegmentKind, UserTurn};
+pub use registry::{HubRepository, ModelSource, ModelTerms, PackagedFile, RegisteredModel};
 pub use rope::{RopeConfig, RopeScaling};
 pub use stop_tokens::StopTokens;
 pub use text_error::ModelTextError;
 pub use text_model::TextModel;
 pub use text_stream::TextStream;
 pub use tokenizer::{ModelTokenizer, TokenizedText};
+pub use verify::{Verification, verify};

@@ -139,7 +139,9 @@ fn attend(
                 for (weight, value) in weights.iter().zip(all_values) {
                     context.iter_mut().zip(value).for_each(|(sum, x)| *sum += weight * x);
                 }
-                context.iter_mut().for_each(|x| *x /= total);
+                for x in context {
+                    *x /= total;
+                }
             }
             true
         })

@@ -49,6 +49,15 @@ impl GgufWeights {
         Ok((weights, config))
     }
 
+    /// Storage type and number of values of every tensor.
+    pub(crate) fn storage(&self) -> impl Iterator<Item = (String, u64)> {
+        self.header.tensors.values().map(|tensor| {
+            let name = dtype(tensor.kind)
+                .map_or_else(|| format!("GGML type {}", tensor.kind), |kind| format!("{kind:?}"));
+            (name, tensor.shape.iter().fold(1u64, |count, side| count.saturating_mul(*side as u64)))
+        })
+    }
+
     fn wrong(&self, name: &str, reason: String) -> DecoderError {
         DecoderError::Tensor { path: self.path.clone(), name: name.to_owned(), reason }
     }
