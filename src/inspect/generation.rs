@@ -86,7 +86,7 @@ impl Generation {
                 self.settings.max_new_tokens
             )),
             StopReason::ContextFull => {
-                evidence.notices.push("the answer was cut where the model's context was full".to_owned())
+                evidence.notices.push("the answer was cut where the model's context was full".to_owned());
             }
             StopReason::StopToken => {}
         }
@@ -135,3 +135,7 @@ pub fn is_generated_without_passage(evidence: &Evidence) -> bool {
     is_generated(evidence)
         && evidence.provenance.settings.get(GENERATED_FROM).is_some_and(|from| from == NO_PASSAGE)
 }
+
+#[cfg(test)]
+#[path = "generation_tests.rs"]
+mod tests;
