@@ -93,11 +93,13 @@ impl Generation {
         if written.generated.text.trim().is_empty() {
             return nothing(evidence, "the model ended its answer before the first word".to_owned());
         }
+        let read = match evidence.chunks.len() {
+            0 => String::new(),
+            chunks => format!(", and then read with all {chunks} chunks"),
+        };
         evidence.notices.push(format!(
-            "the data has no answer: this one was written by {by} from {from} ({}), and then read with all \
-             {} chunks",
-            self.settings.describe(),
-            evidence.chunks.len()
+            "the data has no answer: this one was written by {by} from {from} ({}){read}",
+            self.settings.describe()
         ));
         evidence.answer = Some(written.generated.text);
         true

@@ -64,7 +64,7 @@ fn generation(filter: ChunkFilter) -> Generation {
     Generation { settings, filter, cancel: Arc::default() }
 }
 
-fn inspector<'m>(model: &'m LanguageModel, filter: ChunkFilter) -> Inspector<'m> {
+fn inspector(model: &LanguageModel, filter: ChunkFilter) -> Inspector<'_> {
     let source =
         ChunkSource { corpus: None, certificate: Certificate::Absent("none here".to_owned()), top_k: 5 };
     let provenance = Provenance { model: Some("tiny".to_owned()), ..Provenance::default() };

@@ -10,7 +10,6 @@ use crate::model::{CacheDirectory, ModelError, ModelLocation, ModelSummary, Text
 use crate::text::visible_line;
 
 use super::super::open::head_source;
-use super::super::session::failure_of;
 use super::super::{Failure, Outcome, Shared, output};
 
 /// Options of `ragscope models show`.
@@ -82,14 +81,17 @@ pub fn run(shared: &Shared, cache: &CacheDirectory, arguments: &ShowArguments) -
         hash: facts.short_hash().to_owned(),
         shape: ModelShape { layers: config.layers, heads: config.heads, hidden_size: config.hidden_size },
     };
-    let card = HeadFiles::read(&head_source(shared)).and_then(|files| files.card()).map_err(failure_of)?;
     let mut fitting = Vec::new();
-    let unfit = match card.model.admits(&identity) {
-        Ok(()) => {
-            fitting.push(format!("{} (tokens) and the look-back head (answers)", card.name));
-            None
-        }
-        Err(error) => Some(format!("{}: {error}", card.name)),
+    // Heads that cannot be read say nothing against the model.
+    let unfit = match HeadFiles::read(&head_source(shared)).and_then(|files| files.card()) {
+        Err(error) => Some(error.to_string()),
+        Ok(card) => match card.model.admits(&identity) {
+            Ok(()) => {
+                fitting.push(format!("{} (tokens) and the look-back head (answers)", card.name));
+                None
+            }
+            Err(error) => Some(format!("{}: {error}", card.name)),
+        },
     };
     fitting.push("negative log-likelihood (untrained, fits every model)".to_owned());
     let memory = summary.memory(arguments.tokens);

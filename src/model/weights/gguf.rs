@@ -52,8 +52,10 @@ impl GgufWeights {
     /// Storage type and number of values of every tensor.
     pub(crate) fn storage(&self) -> impl Iterator<Item = (String, u64)> {
         self.header.tensors.values().map(|tensor| {
-            let name = dtype(tensor.kind)
-                .map_or_else(|| format!("GGML type {}", tensor.kind), |kind| format!("{kind:?}"));
+            let name = dtype(tensor.kind).map_or_else(
+                || format!("GGML type {}", tensor.kind),
+                |kind| format!("{kind:?}").replace('K', "_K"),
+            );
             (name, tensor.shape.iter().fold(1u64, |count, side| count.saturating_mul(*side as u64)))
         })
     }
