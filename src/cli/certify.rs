@@ -138,7 +138,7 @@ pub fn run(_: &Shared, arguments: &CertifyArguments) -> Outcome {
     let labels = label_settings(arguments)?;
     let scored = score_questions(&dataset, &corpus, k, &labels).map_err(Failure::input)?;
     if let Some(warning) = scored.labels.warning(&labels) {
-        eprintln!("note: {warning}");
+        output::tell(&format!("note: {warning}"));
     }
     let settings = DiagnosticsSettings {
         k,
@@ -282,9 +282,10 @@ fn text(certified: &Certified, mode: CalibrationMode) -> String {
         diagnostics.recall, diagnostics.hit_at_1, diagnostics.mean_reciprocal_rank, diagnostics.auroc
     );
     text += &table(diagnostics.mode(mode), diagnostics.mode(CalibrationMode::Pooled), verdict.alpha);
+    text += "\nm1, m2 and coverage are means over all halves; the interval and the test below are those of the first\n";
     if let Some(test) = &diagnostics.mode(mode).kolmogorov_smirnov {
         text += &format!(
-            "\ncalibration against test half (Kolmogorov-Smirnov): distance {:.3}, p {:.3}\n",
+            "calibration against test half (Kolmogorov-Smirnov): distance {:.3}, p {:.3}\n",
             test.statistic, test.p_value
         );
     }
@@ -306,7 +307,7 @@ fn text(certified: &Certified, mode: CalibrationMode) -> String {
 fn table(figures: &ModeDiagnostics, pooled: &ModeDiagnostics, alpha: Alpha) -> String {
     let mut text = format!(
         "  {:>5}  {:>6}  {:>6}  {:>8}  {:>16}  {:>16}  {:>15}  {:>10}\n",
-        "alpha", "m1", "m2", "coverage", "95 % interval", "expected band", "pooled coverage", "end to end"
+        "alpha", "m1", "m2", "coverage", "one half, 95 %", "expected band", "pooled coverage", "end to end"
     );
     let bounds = |bounds: Option<crate::certify::Bounds>| {
         bounds.map_or_else(|| "-".to_owned(), |bounds| format!("{:.3} to {:.3}", bounds.lower, bounds.upper))

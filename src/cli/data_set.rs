@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::data::{Dataset, FieldMap, Format, OffsetUnit, OpenOptions};
 
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, output};
 
 /// Options of every command that reads a data set.
 #[derive(Debug, Clone, Args)]
@@ -61,7 +61,7 @@ impl DataArguments {
     pub fn open(&self) -> Outcome<Dataset> {
         let dataset = Dataset::open(&self.data, &self.layout.options()?).map_err(Failure::input)?;
         for line in describe(&dataset) {
-            eprintln!("{line}");
+            output::tell(&line);
         }
         Ok(dataset)
     }

@@ -56,7 +56,7 @@ pub fn run(shared: &Shared, arguments: &EvalArguments) -> Outcome {
         ..standard
     };
     let report =
-        evaluate(&store, &folds, &settings, &mut |step| eprintln!("{step}")).map_err(Failure::input)?;
+        evaluate(&store, &folds, &settings, &mut |step| output::tell(step)).map_err(Failure::input)?;
     let text = if arguments.json {
         serde_json::to_string_pretty(&report).map_err(Failure::input)? + "\n"
     } else if arguments.markdown {

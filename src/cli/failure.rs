@@ -60,9 +60,43 @@ impl Failure {
     pub fn message(&self) -> String {
         let text = match self {
             Self::Gate(message) | Self::Usage(message) => message.clone(),
-            Self::Input(report) | Self::Model(report) => format!("{report:#}"),
+            Self::Input(report) | Self::Model(report) => chain(report),
             Self::Interrupted => "interrupted; what was finished is kept".to_owned(),
         };
         crate::text::visible(&text).into_owned()
+    }
+}
+
+/// The error and its causes, each said once: most messages quote their cause already.
+fn chain(report: &Report) -> String {
+    let mut text = String::new();
+    for cause in report.chain() {
+        let cause = cause.to_string();
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("cannot read a.jsonl{said}")]
+    struct Outer {
+        said: &'static str,
+        source: std::io::Error,
+    }
+
+    #[test]
+    fn a_cause_is_said_once_whether_its_error_quotes_it_or_not() {
+        for said in ["", ": disk on fire"] {
+            let failure = Failure::input(Outer { said, source: std::io::Error::other("disk on fire") });
+            assert_eq!(failure.message(), "cannot read a.jsonl: disk on fire");
+        }
     }
 }

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::data::Dataset;
 use crate::inspect::evaluation::FeatureStore;
@@ -14,8 +13,9 @@ use crate::retrieval::{Bm25Settings, ChunkingSettings};
 
 use super::data_set::DataArguments;
 use super::models::cache_directory;
+use super::progress::progress_bar;
 use super::signals::{cancel_on_interrupt, cancelled};
-use super::{Failure, Outcome, Shared};
+use super::{Failure, Outcome, Shared, output};
 
 /// Options of commands that need features.
 #[derive(Debug, Args)]
@@ -79,17 +79,17 @@ pub fn extract(shared: &Shared, data: &DataArguments, arguments: &FeatureArgumen
     }
     if done.read > 0 {
         let seconds = started.elapsed().as_secs_f64();
-        eprintln!(
+        output::tell(&format!(
             "read {} answers ({} answer tokens) twice in {seconds:.0} s",
             done.read,
             store.token_count() - tokens_before
-        );
+        ));
     }
     for reason in done.left_out.iter().take(10) {
-        eprintln!("left out: {reason}");
+        output::tell(&format!("left out: {reason}"));
     }
     if done.left_out.len() > 10 {
-        eprintln!("left out: {} more", done.left_out.len() - 10);
+        output::tell(&format!("left out: {} more", done.left_out.len() - 10));
     }
     if store.answers().is_empty() {
         return Err(Failure::input_message(format!(
@@ -99,11 +99,4 @@ pub fn extract(shared: &Shared, data: &DataArguments, arguments: &FeatureArgumen
         )));
     }
     Ok(Features { store, dataset })
-}
-
-/// A progress bar on standard error with counts and time left; silent where there is no terminal.
-pub fn progress_bar(what: &'static str) -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}, {elapsed} gone, {eta} left")
-        .unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::new(0).with_style(style).with_message(what)
 }

@@ -15,6 +15,7 @@ mod features;
 mod models;
 mod open;
 mod output;
+mod progress;
 mod report;
 mod report_context;
 mod schema;
@@ -74,12 +75,28 @@ enum Command {
     Doctor(doctor::DoctorArguments),
 }
 
+/// Says why the command line was refused (or prints the help that was asked for). The message quotes
+/// arguments, and a shell's `*` may have put hostile file names there.
+fn refused(error: &clap::Error) -> ExitCode {
+    let text = error.render().to_string();
+    if crate::text::visible(&text) == text {
+        // Nothing in it acts on a terminal: with its colours, where there are some.
+        let _ = error.print();
+    } else {
+        output::tell_lines(&text);
+    }
+    if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS }
+}
+
 /// Parses the command line, runs the command and gives the exit code.
 pub fn main() -> ExitCode {
     if let Err(error) = color_eyre::install() {
-        eprintln!("ragscope: {error}");
+        output::tell(&format!("ragscope: {error}"));
     }
-    let CommandLine { shared, command } = CommandLine::parse();
+    let CommandLine { shared, command } = match CommandLine::try_parse() {
+        Ok(line) => line,
+        Err(error) => return refused(&error),
+    };
     let outcome = match command {
         None => demo::run(&shared),
         Some(Command::Open(arguments)) => open::run(&shared, &arguments),
@@ -95,7 +112,7 @@ pub fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("ragscope: {}", failure.message());
+            output::tell_lines(&format!("ragscope: {}", failure.message()));
             failure.exit_code()
         }
     }

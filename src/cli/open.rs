@@ -14,7 +14,7 @@ use super::data_set::{LayoutArguments, describe};
 use super::models::cache_directory;
 use super::session::{Showing, failure_of, show_evidence, show_plan};
 use super::thresholds::ThresholdArguments;
-use super::{Failure, Outcome, Shared};
+use super::{Failure, Outcome, Shared, output};
 
 /// Options of `ragscope open`.
 #[derive(Debug, Args)]
@@ -36,9 +36,9 @@ pub struct OpenArguments {
 /// Options of every command that inspects a data set.
 #[derive(Debug, Clone, Args)]
 pub struct InspectionArguments {
-    /// Chunks retrieved per question, and read by the model
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
-    top_k: u16,
+    /// Chunks retrieved per question, and read by the model [default: the calibration's K, else 5]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    top_k: Option<u16>,
     /// A calibration written by `ragscope certify` [default: the data set calibrates itself, each half by
     /// the other]
     #[arg(long, value_name = "FILE")]
@@ -49,12 +49,14 @@ impl InspectionArguments {
     /// A plan for `dataset`.
     pub fn plan(&self, shared: &Shared, dataset: Dataset) -> Outcome<Plan> {
         let calibration = self.calibration.as_deref().map(read_calibration).transpose()?;
+        let defaults = Plan::new(dataset, cache_directory()?);
+        let calibrated_k = calibration.as_ref().map(|artefact| artefact.source.k);
         Ok(Plan {
             model: shared.model.clone(),
             heads: head_source(shared),
-            top_k: usize::from(self.top_k),
+            top_k: self.top_k.map(usize::from).or(calibrated_k).unwrap_or(defaults.top_k),
             calibration,
-            ..Plan::new(dataset, cache_directory()?)
+            ..defaults
         })
     }
 }
@@ -79,7 +81,7 @@ pub fn run(shared: &Shared, arguments: &OpenArguments) -> Outcome {
     }
     let dataset = Dataset::open(path, &arguments.layout.options()?).map_err(Failure::input)?;
     for line in describe(&dataset) {
-        eprintln!("{line}");
+        output::tell(&line);
     }
     show_plan(shared, arguments.inspection.plan(shared, dataset)?, &showing)
 }

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::{Failure, Outcome};
+use crate::text::{escaped_json, visible, visible_line};
 
 /// Writes `bytes` through a temporary file beside the target, synced and renamed. An existing file is
 /// left alone unless `force`.
@@ -70,10 +71,25 @@ pub fn print(text: &str) -> Outcome {
     }
 }
 
+/// One line on standard error, with control characters made visible. Nobody has to listen.
+pub fn tell(line: &str) {
+    let _ = writeln!(io::stderr(), "{}", visible_line(line));
+}
+
+/// The same for a text that has lines of its own.
+pub fn tell_lines(text: &str) {
+    let _ = writeln!(io::stderr(), "{}", visible(text.trim_end()));
+}
+
+/// Says where a file was written.
+pub fn tell_written(path: &Path) {
+    tell(&format!("written: {}", path.display()));
+}
+
 /// Pretty JSON on standard output.
 pub fn print_json(value: &impl serde::Serialize) -> Outcome {
     let text = serde_json::to_string_pretty(value).map_err(Failure::input)?;
-    print(&(text + "\n"))
+    print(&(escaped_json(&text).into_owned() + "\n"))
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ enum Face {
 pub fn run(arguments: &ReportArguments) -> Outcome {
     let (evidence, notice) = read_run(&arguments.run).map_err(Failure::input)?;
     if let Some(notice) = notice {
-        eprintln!("note: {notice}");
+        output::tell(&format!("note: {notice}"));
     }
     let defaults: Thresholds =
         HeadFiles::read(&HeadSource::Shipped).and_then(|files| files.thresholds()).map_err(failure_of)?;
@@ -72,7 +72,7 @@ pub fn run(arguments: &ReportArguments) -> Outcome {
         None => output::print(&text),
         Some(path) => {
             output::write_new(&path, text.as_bytes(), arguments.force)?;
-            eprintln!("written: {}", path.display());
+            output::tell_written(&path);
             Ok(())
         }
     }

@@ -17,12 +17,12 @@ use crate::inspect::{
 use crate::model::{GenerationSettings, LanguageModel, ModelLocation};
 
 use super::data_set::{DataArguments, LayoutArguments};
-use super::features::progress_bar;
 use super::open::InspectionArguments;
+use super::progress::progress_bar;
 use super::session::failure_of;
 use super::signals::{cancel_on_interrupt, cancelled};
 use super::thresholds::alpha_of;
-use super::{Failure, Outcome, Shared};
+use super::{Failure, Outcome, Shared, output};
 
 /// Options of `ragscope score`.
 #[derive(Debug, Args)]
@@ -143,7 +143,9 @@ pub fn run(shared: &Shared, arguments: &ScoreArguments) -> Outcome {
             if cancelled(&cancel) && evidence.reading.is_none() {
                 return Err(Failure::Interrupted);
             }
-            sink.write(&evidence)?;
+            if !sink.write(&evidence)? {
+                return Ok(());
+            }
             tally.count(&evidence);
         }
     } else {
@@ -159,21 +161,23 @@ pub fn run(shared: &Shared, arguments: &ScoreArguments) -> Outcome {
                 bar.finish_and_clear();
                 return Err(Failure::Interrupted);
             }
-            sink.write(&evidence)?;
+            if !sink.write(&evidence)? {
+                return Ok(());
+            }
             tally.count(&evidence);
             bar.inc(1);
         }
         bar.finish_and_clear();
     }
-    eprintln!(
+    output::tell(&format!(
         "{} records: {} ok, {} partial, {} in error",
         tally.all(),
         tally.ok,
         tally.partial,
         tally.error
-    );
+    ));
     if arguments.generation.generate {
-        eprintln!("{}", tally.generated_words());
+        output::tell(&tally.generated_words());
     }
     Ok(())
 }
@@ -182,13 +186,13 @@ fn inspector<'m>(plan: &Plan, model: &'m LanguageModel) -> Outcome<Inspector<'m>
     let heads = HeadFiles::read(&plan.heads).map_err(failure_of)?;
     let (detectors, notice) = bind_detectors(model, &plan.heads, &heads).map_err(failure_of)?;
     if let Some(notice) = notice {
-        eprintln!("note: {}", crate::text::visible_line(&notice));
+        output::tell(&format!("note: {notice}"));
     }
     let (source, summary) = plan.chunk_source().map_err(failure_of)?;
     let mut provenance = plan.provenance(&source, summary.as_ref()).map_err(failure_of)?;
     provenance.model = Some(model.text.facts.name.clone());
     provenance.model_hash = Some(model.text.facts.short_hash().to_owned());
-    provenance.head_hash = Some(heads.hash());
+    provenance.head_hash = heads.hash_for(model.text.facts.short_hash()).map_err(failure_of)?;
     Ok(Inspector::new(source, provenance).with_model(model, detectors))
 }
 
@@ -220,10 +224,13 @@ impl Sink {
         }
     }
 
-    fn write(&mut self, evidence: &Evidence) -> Outcome {
-        write_line(evidence, &mut self.out)
-            .and_then(|()| self.out.flush())
-            .map_err(|error| Failure::input_message(format!("cannot write evidence: {error}")))
+    /// `false` when nobody reads any more (`| head`): a quiet end, not an error.
+    fn write(&mut self, evidence: &Evidence) -> Outcome<bool> {
+        match write_line(evidence, &mut self.out).and_then(|()| self.out.flush()) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+            Err(error) => Err(Failure::input_message(format!("cannot write evidence: {error}"))),
+        }
     }
 }
 

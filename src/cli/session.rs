@@ -12,7 +12,7 @@ use crate::inspect::{self, CertificateSummary, InspectError, Message, Planned};
 use crate::report::{html, json, markdown, plain};
 use crate::tui::{self, ExportKind, ThemeChoice};
 
-use super::features::progress_bar;
+use super::progress::progress_bar;
 use super::report_context::{certificate_in, context};
 use super::signals::{cancel_on_interrupt, cancelled};
 use super::{Failure, Outcome, Shared, output};
@@ -152,10 +152,10 @@ fn on_screen(
     };
     let outcome = tui::run(session).map_err(Failure::input)?;
     for path in &outcome.exported {
-        eprintln!("written: {}", path.display());
+        output::tell_written(path);
     }
     for notice in &outcome.notices {
-        eprintln!("note: {}", crate::text::visible_line(notice));
+        output::tell(&format!("note: {notice}"));
     }
     Ok(())
 }
@@ -171,20 +171,20 @@ fn as_text(
     for message in messages {
         match message {
             Message::Stage(stage) => {
-                bar.set_message(stage.clone());
+                bar.set_message(crate::text::visible_line(&stage).into_owned());
                 if !std::io::stderr().is_terminal() {
-                    eprintln!("{stage}");
+                    output::tell(&stage);
                 }
             }
             Message::Notice(notice) => {
-                bar.suspend(|| eprintln!("note: {}", crate::text::visible_line(&notice)));
+                bar.suspend(|| output::tell(&format!("note: {notice}")));
             }
             Message::Progress { done, total, .. } => {
                 bar.set_length(total as u64);
                 bar.set_position(done as u64);
                 // Where no bar can be drawn, a line now and then shows that work goes on.
                 if !std::io::stderr().is_terminal() && (done == 1 || done % 10 == 0 || done == total) {
-                    eprintln!("{done} of {total} answers read");
+                    output::tell(&format!("{done} of {total} answers read"));
                 }
             }
             Message::Evidence(one) => match evidence.iter_mut().find(|known| known.row == one.row) {
@@ -205,7 +205,7 @@ fn as_text(
     if showing.write_html && complete {
         let path = output::free_name(std::path::Path::new("."), "ragscope-report", "html");
         output::write_new(&path, html(&evidence, &showing.thresholds, &context).as_bytes(), false)?;
-        eprintln!("written: {}", path.display());
+        output::tell_written(&path);
     }
     Ok(())
 }

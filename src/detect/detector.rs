@@ -9,7 +9,7 @@ pub trait Detector {
     /// Name in records and tables.
     fn name(&self) -> &str;
 
-    /// Raw scores in [0, 1], higher = less supported, never smoothed, [T].
+    /// Raw scores in [0, 1], higher = less supported, never smoothed, `[T]`.
     fn score(&self, trace: &Trace) -> Result<Vec<f32>, DetectError>;
 }
 

@@ -122,7 +122,7 @@ impl TokenHead {
         Ok(card)
     }
 
-    /// Scores of an answer, [T], in [0, 1], never smoothed.
+    /// Scores of an answer, `[T]`, in [0, 1], never smoothed.
     pub fn score(&self, trace: &Trace) -> Result<Vec<f32>, DetectError> {
         let shape = ModelShape::of(trace);
         if shape != self.card.model.shape {

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 /// A token is positive iff its non-blank characters overlap a labelled span.
 ///
-/// `ranges`: byte range of each token in `answer`, [T]; `spans`: labelled byte ranges, in any order.
-/// Parts outside the answer count for nothing. Returns [T].
+/// `ranges`: byte range of each token in `answer`, `[T]`; `spans`: labelled byte ranges, in any order.
+/// Parts outside the answer count for nothing. Returns `[T]`.
 #[must_use]
 pub fn token_labels(answer: &str, ranges: &[Range<usize>], spans: &[Range<usize>]) -> Vec<bool> {
     ranges

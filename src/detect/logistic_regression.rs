@@ -43,7 +43,7 @@ const TOLERANCE: f64 = 1e-10;
 impl LogisticRegression {
     /// Minimises 1/2 |w|^2 + C sum over rows of weight(y) logloss(y, w x + b).
     ///
-    /// `features`: [n, `width`] row-major; `labels`: [n], true = positive. Fitted on centred features in
+    /// `features`: [n, `width`] row-major; `labels`: `[n]`, true = positive. Fitted on centred features in
     /// f64, so features far from zero do not slow it down. The sums run over fixed blocks of rows: the
     /// result is the same on any number of threads.
     pub fn fit(

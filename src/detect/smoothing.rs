@@ -47,8 +47,8 @@ impl Chain {
 
     /// P(`z_i` = unsupported | `s_1..s_T`) for every token, by forward-backward in f64, rescaled at each step.
     ///
-    /// `scores`: [T], read as emission probabilities s and 1 - s. A score that is not a number carries
-    /// no information and counts as 1/2. Returns [T].
+    /// `scores`: `[T]`, read as emission probabilities s and 1 - s. A score that is not a number carries
+    /// no information and counts as 1/2. Returns `[T]`.
     #[must_use]
     pub fn posterior(self, scores: &[f64]) -> Vec<f64> {
         let emissions: Vec<f64> =
@@ -83,7 +83,7 @@ impl Chain {
 }
 
 /// Label-persistence smoothing of CORTEX (arXiv 2606.31033, section 3.4): the symmetric chain with
-/// P(stay) = `stay` and a uniform prior. `scores` and result: [T].
+/// P(stay) = `stay` and a uniform prior. `scores` and result: `[T]`.
 ///
 /// `stay` = 1/2 returns the (clipped) scores themselves; it is clamped to [0, 1].
 #[must_use]

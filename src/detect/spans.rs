@@ -78,7 +78,7 @@ pub fn unit_scores(units: &[DisplayUnit], scores: &[f64]) -> Vec<f64> {
 ///
 /// Tokens that share a character count as one, with the highest score among them. Runs divided only
 /// by white space or punctuation are joined; leading and trailing blanks are trimmed, and a run of
-/// blanks alone is no span. `ranges` and `scores`: [T].
+/// blanks alone is no span. `ranges` and `scores`: `[T]`.
 #[must_use]
 pub fn flagged_spans(
     answer: &str,

@@ -1,13 +1,18 @@
-//! Features scaled to mean 0 and standard deviation 1 of the training rows.
+//! Features scaled to mean 0 and standard deviation 1 of the training rows, and cut at five deviations.
 
 use super::FeatureRows;
+
+/// Standardised values are cut here. A few hidden dimensions carry massive activations at a few tokens;
+/// uncut they decide alone, and on data unlike the training data they drive logits into the hundreds.
+/// (Heads trained on `RAGTruth`, read on the sample data: smoothed token AUROC .75 uncut, .79 cut.)
+const CUT: f32 = 5.0;
 
 /// Mean and inverse standard deviation of every feature.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Standardisation {
-    /// [d]
+    /// `[d]`
     pub mean: Vec<f32>,
-    /// 1 / standard deviation, 1 for a constant feature, [d].
+    /// 1 / standard deviation, 1 for a constant feature, `[d]`.
     pub inverse_deviation: Vec<f32>,
 }
 
@@ -46,10 +51,10 @@ impl Standardisation {
         Self { mean, inverse_deviation }
     }
 
-    /// Scales one row in place.
+    /// Scales one row in place and cuts it at five deviations.
     pub fn apply(&self, row: &mut [f32]) {
         for ((value, mean), inverse) in row.iter_mut().zip(&self.mean).zip(&self.inverse_deviation) {
-            *value = (*value - mean) * inverse;
+            *value = ((*value - mean) * inverse).clamp(-CUT, CUT);
         }
     }
 }
@@ -68,5 +73,15 @@ mod tests {
         fitted.apply(&mut row);
         assert!((row[0] - 1.5_f32.sqrt()).abs() < 1e-5, "{row:?}");
         assert_eq!(row[1], 0.0);
+    }
+
+    #[test]
+    fn a_massive_activation_is_cut_at_five_deviations() {
+        let values = [1.0, -1.0, 1.0, -1.0];
+        let features = FeatureRows::new(vec![(BlockValues::F32(&values), 1)]).unwrap();
+        let fitted = Standardisation::fit(&features, &[0, 1, 2, 3]);
+        let mut row = [4000.0];
+        fitted.apply(&mut row);
+        assert_eq!(row, [5.0]);
     }
 }

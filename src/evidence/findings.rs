@@ -9,7 +9,7 @@ use serde::Serialize;
 pub struct Findings {
     /// Per chunk, in rank order: trusted or not; `None` when the chunk has no p-value.
     pub trusted: Vec<Option<bool>>,
-    /// Smoothed token scores of the chosen detector, [T]; empty when the answer was not read.
+    /// Smoothed token scores of the chosen detector, `[T]`; empty when the answer was not read.
     pub smoothed: Vec<f64>,
     /// Flagged spans, in order, never overlapping.
     pub spans: Vec<FlaggedSpan>,

@@ -86,11 +86,11 @@ pub struct ChunkEvidence {
 /// What the model said while reading the answer. T tokens.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reading {
-    /// Byte range of each answer token, [T]; tokens that share a character share a range.
+    /// Byte range of each answer token, `[T]`; tokens that share a character share a range.
     pub tokens: Vec<[usize; 2]>,
-    /// Natural log probability of each token with references, [T].
+    /// Natural log probability of each token with references, `[T]`.
     pub log_prob_with: Vec<f32>,
-    /// The same without references, [T].
+    /// The same without references, `[T]`.
     pub log_prob_without: Vec<f32>,
     /// Raw token scores per detector, in [0, 1], higher = less supported; never smoothed.
     pub detectors: Vec<DetectorScores>,
@@ -109,7 +109,7 @@ pub struct Reading {
 pub struct DetectorScores {
     /// For example `cortex`.
     pub name: String,
-    /// [T]
+    /// `[T]`
     pub raw: Vec<f32>,
 }
 

@@ -4,13 +4,13 @@ use std::io::{self, BufRead, Write};
 use std::path::Path;
 
 use super::record::{Evidence, SCHEMA};
-use crate::text::visible_line;
+use crate::text::{escaped_json, visible_line};
 
 /// Why evidence could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum EvidenceError {
     /// The file cannot be opened or read.
-    #[error("cannot read evidence from {path}: {source}")]
+    #[error("cannot read evidence from {path}: {source}; check the path, `ragscope score` writes such files")]
     Read {
         /// The file, made visible.
         path: String,
@@ -102,13 +102,11 @@ pub fn read_run(path: &Path) -> Result<(Vec<Evidence>, Option<String>), Evidence
     }
 }
 
-/// Writes one record as one line. U+2028 and U+2029 are escaped, so that readers that take them for
-/// line ends still see one line.
+/// Writes one record as one line. What acts on a terminal or, for some readers, ends a line (U+2028,
+/// U+0085) is escaped.
 pub fn write_line(evidence: &Evidence, out: &mut impl Write) -> io::Result<()> {
     let json = serde_json::to_string(evidence).map_err(io::Error::other)?;
-    let json =
-        json.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029").replace('\u{85}', "\\u0085");
-    out.write_all(json.as_bytes())?;
+    out.write_all(escaped_json(&json).as_bytes())?;
     out.write_all(b"\n")
 }
 

@@ -53,6 +53,12 @@ impl HeadFiles {
         digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 
+    /// The hash, where the heads were trained on the model with this (short) hash; a model without heads of
+    /// its own is read with the baseline, and its evidence names no head.
+    pub fn hash_for(&self, model_hash: &str) -> Result<Option<String>, InspectError> {
+        Ok((self.card()?.model.hash == model_hash).then(|| self.hash()))
+    }
+
     /// What the token head is, whether or not it fits a model at hand.
     pub fn card(&self) -> Result<TokenHeadCard, InspectError> {
         Ok(TokenHead::card_of(&self.token)?)

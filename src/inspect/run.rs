@@ -80,7 +80,8 @@ impl Plan {
             None => Certificate::from_halves(&self.dataset, &corpus, self.top_k, self.mode, self.seed)?,
         };
         let mut summary = certificate.summary();
-        if let Some(summary) = &mut summary {
+        // A verdict is about the data that calibrated; a few records of this run say nothing about that.
+        if let (Some(summary), None) = (&mut summary, &self.calibration) {
             let scored = score_questions(&self.dataset, &corpus, self.top_k, &LabelSettings::default())?;
             summary.verdict = verdict(&scored.scores, self.top_k, Alpha::default(), self.mode);
         }
@@ -178,7 +179,7 @@ pub fn run(
     let facts = TextModelFacts::of(&location, &plan.cache).map_err(crate::model::ModelError::from)?;
     provenance.model = Some(facts.name.clone());
     provenance.model_hash = Some(facts.short_hash().to_owned());
-    provenance.head_hash = Some(heads.hash());
+    provenance.head_hash = heads.hash_for(facts.short_hash())?;
     let folder = plan.cache.path().join("evidence");
     let unusable = |source| InspectError::Cache { path: folder.display().to_string(), source };
     let mut cache = EvidenceCache::open(&folder, &provenance).map_err(unusable)?;

@@ -45,7 +45,7 @@ pub struct ModelConfig {
     pub rope: RopeConfig,
     /// Rotation in blocks that see a window, where it differs.
     pub local_rope: Option<RopeConfig>,
-    /// What each block sees, [L]: a token and the w - 1 tokens before it, or (`None`) all before it.
+    /// What each block sees, `[L]`: a token and the w - 1 tokens before it, or (`None`) all before it.
     pub windows: Vec<Option<usize>>,
     /// Attention scores are products of queries and keys divided by the square root of this: the width of a
     /// head, or what Gemma calls `query_pre_attn_scalar`.

@@ -1,12 +1,13 @@
 //! What an evidence line says about the model that made it.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 
 use super::cache::{CacheDirectory, DEFAULT_MODEL};
 use super::gguf_metadata::GgufMetadata;
+use super::gguf_split::split_name;
 use super::hash::{remembered_sha256, sha256_of};
 use super::hugging_face_cache::repository_of;
 use super::location::{ModelLocation, weight_files};
@@ -33,7 +34,8 @@ impl TextModelFacts {
         metadata: &GgufMetadata,
         cache: &CacheDirectory,
     ) -> Result<Self, ModelTextError> {
-        let sha256 = hash(path, cache)?;
+        let files = split_name(path).map_or_else(|| vec![path.to_owned()], |name| name.files);
+        let sha256 = hash_all(&files, cache)?;
         let architecture = metadata.text("general.architecture")?.unwrap_or_default();
         let context = metadata.unsigned(&format!("{architecture}.context_length"));
         let name = if sha256 == DEFAULT_MODEL.sha256 {
@@ -52,19 +54,7 @@ impl TextModelFacts {
     pub fn of_directory(directory: &Path, cache: &CacheDirectory) -> Result<Self, ModelTextError> {
         let io = |source| ModelTextError::Io { path: directory.to_owned(), source };
         let files = weight_files(directory).map_err(io)?;
-        let sha256 = if let [only] = &files[..] {
-            hash(only, cache)?
-        } else {
-            let mut list = Vec::new();
-            for file in &files {
-                let name = file.file_name().unwrap_or_default();
-                list.extend(hash(file, cache)?.bytes());
-                list.extend(b"  ");
-                list.extend(name.as_encoded_bytes());
-                list.push(b'\n');
-            }
-            sha256_of(&list[..]).map_err(io)?.0
-        };
+        let sha256 = hash_all(&files, cache)?;
         let place = fs::canonicalize(directory).map_err(io)?;
         let name = repository_of(&place).unwrap_or_else(|| {
             let name = place.file_name();
@@ -95,6 +85,23 @@ impl TextModelFacts {
     pub fn short_hash(&self) -> &str {
         self.sha256.get(..16).unwrap_or(&self.sha256)
     }
+}
+
+/// The hash of one file, or of the list of the hashes and names of several.
+fn hash_all(files: &[PathBuf], cache: &CacheDirectory) -> Result<String, ModelTextError> {
+    if let [only] = files {
+        return hash(only, cache);
+    }
+    let mut list = Vec::new();
+    for file in files {
+        list.extend(hash(file, cache)?.bytes());
+        list.extend(b"  ");
+        list.extend(file.file_name().unwrap_or_default().as_encoded_bytes());
+        list.push(b'\n');
+    }
+    let place = || files.first().cloned().unwrap_or_default();
+    let (sha256, _) = sha256_of(&list[..]).map_err(|source| ModelTextError::Io { path: place(), source })?;
+    Ok(sha256)
 }
 
 fn hash(path: &Path, cache: &CacheDirectory) -> Result<String, ModelTextError> {

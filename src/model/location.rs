@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::cache::{CacheDirectory, CachedState, DEFAULT_MODEL};
+use super::gguf_split::split_name;
 use super::hugging_face_cache::{Environment, Repository};
 use super::ollama;
 use super::registry::{ModelSource, RegisteredModel};
@@ -212,7 +213,9 @@ fn directory(path: &Path) -> Result<ModelLocation, LocationError> {
     let failed = |source| LocationError::Io { path: path.to_owned(), source };
     if !path.join("config.json").is_file() {
         // Repositories of GGUF files hold nothing else.
-        match &files_ending(path, "gguf").map_err(failed)?[..] {
+        let mut files = files_ending(path, "gguf").map_err(failed)?;
+        files.retain(|file| split_name(file).is_none_or(|name| name.number == 1));
+        match &files[..] {
             [] => {}
             [only] => return gguf(only),
             several => {
@@ -336,9 +339,17 @@ mod tests {
         assert!(matches!(parse("org/gguf"), Err(LocationError::IncompleteDirectory { .. })));
         let file = snapshot("models--org--gguf").join("m-Q4_0.gguf");
         fs::write(&file, "GGUF").unwrap();
-        assert_eq!(parse("org/gguf").unwrap(), ModelLocation::Gguf(file));
+        assert_eq!(parse("org/gguf").unwrap(), ModelLocation::Gguf(file.clone()));
+        // Parts of one model are one model.
+        fs::remove_file(&file).unwrap();
+        let parts = [1, 2].map(|n| snapshot("models--org--gguf").join(format!("m-0000{n}-of-00002.gguf")));
+        for part in &parts {
+            fs::write(part, "GGUF").unwrap();
+        }
+        assert_eq!(parse("org/gguf").unwrap(), ModelLocation::Gguf(parts[0].clone()));
+        fs::write(&file, "GGUF").unwrap();
         fs::write(snapshot("models--org--gguf").join("m-Q8_0.gguf"), "GGUF").unwrap();
-        assert!(parse("org/gguf").unwrap_err().to_string().contains("2 .gguf files"));
+        assert!(parse("org/gguf").unwrap_err().to_string().contains("3 .gguf files"));
 
         let manifests = root.join("manifests/registry.ollama.ai/library/tiny");
         fs::create_dir_all(&manifests).unwrap();

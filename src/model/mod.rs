@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `language_model` | all of it opened together: [`LanguageModel`] |
 //! | `location`, `hugging_face_cache`, `ollama` | where models lie |
-//! | `cache`, `fetch`, `pip`, `hash`, `verify` | the default one and how it gets there |
-//! | `gguf_metadata`, `facts` | what a model file says of itself |
+//! | `registry`, `cache`, `fetch`, `pip`, `hash`, `verify` | models with a name of their own, and how they get there |
+//! | `gguf_metadata`, `gguf_split`, `facts` | what a model file says of itself |
 //! | `tokenizer`, `token_ranges` | text to ids with byte ranges |
 //! | `tokenizer_gguf`, `tokenizer_byte_level`, `tokenizer_scores` | tokenizers out of GGUF vocabularies |
 //! | `chat`, `chat_engine`, `chat_source`, `prompt` | the model's own template, segments mapped to token ranges |
@@ -35,6 +35,7 @@ mod facts;
 mod fetch;
 mod generation;
 mod gguf_metadata;
+mod gguf_split;
 mod hash;
 mod hugging_face_cache;
 mod lanes;

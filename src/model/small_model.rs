@@ -52,7 +52,7 @@ pub(super) fn real_metadata(test: &str) -> Option<GgufMetadata> {
 
 /// The default model from `RAGSCOPE_TEST_MODEL` or the cache. Says so when it is not here.
 pub(super) fn real_model_path(test: &str) -> Option<PathBuf> {
-    let named = std::env::var_os("RAGSCOPE_TEST_MODEL").map(PathBuf::from);
+    let named = std::env::var_os("RAGSCOPE_TEST_MODEL").filter(|path| !path.is_empty()).map(PathBuf::from);
     let cached = || {
         let cache = CacheDirectory::from_environment(&|name| std::env::var_os(name)).ok()?;
         Some(cache.model_path(&DEFAULT_MODEL)).filter(|path| path.is_file())

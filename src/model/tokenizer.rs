@@ -16,9 +16,9 @@ use super::tokenizer_gguf;
 /// Token ids with the bytes of the text that each stands for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TokenizedText {
-    /// [T]
+    /// `[T]`
     pub ids: Vec<u32>,
-    /// Byte range of every token in the text, [T]. Ranges lie on character boundaries and never go back;
+    /// Byte range of every token in the text, `[T]`. Ranges lie on character boundaries and never go back;
     /// tokens that share a character share one range; the distinct ranges, joined, are the text.
     pub ranges: Vec<Range<usize>>,
 }

@@ -218,6 +218,39 @@ fn phi3_reads_the_same_with_queries_keys_and_values_apart() {
 }
 
 #[test]
+fn a_model_in_several_files_reads_as_one_and_a_missing_part_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |number: usize| directory.path().join(format!("m-0000{number}-of-00003.gguf"));
+    let mut parts: [Vec<Stored>; 3] = [Vec::new(), Vec::new(), Vec::new()];
+    for (at, tensor) in stored("qwen2").into_iter().enumerate() {
+        // The embedding may lie in any part.
+        parts[at % 3].push(tensor);
+    }
+    for (number, part) in parts.iter().enumerate() {
+        // All metadata lies in the first.
+        let mut metadata = if number == 0 { metadata("qwen2") } else { Metadata::new() };
+        metadata.push(("split.no".to_owned(), Meta::Count(number as u32)));
+        metadata.push(("split.count".to_owned(), Meta::Count(3)));
+        fs::write(path(number + 1), gguf(&metadata, part)).unwrap();
+    }
+    let read = |decoder: &Decoder| {
+        let ids = golden_ids("qwen2");
+        decoder.extend(&decoder.prefix(&[]).unwrap(), &ids, &everything(3, &[])).unwrap()
+    };
+    let whole = load(&gguf(&metadata("qwen2"), &stored("qwen2"))).unwrap();
+    assert_eq!(read(&Decoder::from_gguf(&path(1)).unwrap()), read(&whole));
+
+    let error = Decoder::from_gguf(&path(2)).unwrap_err().to_string();
+    assert!(error.contains("split.count") && error.contains("00001-of-00003"), "{error}");
+    fs::copy(path(2), path(3)).unwrap();
+    let error = Decoder::from_gguf(&path(1)).unwrap_err().to_string();
+    assert!(error.contains("split.no"), "{error}");
+    fs::remove_file(path(3)).unwrap();
+    let error = Decoder::from_gguf(&path(1)).unwrap_err().to_string();
+    assert!(error.contains("m-00003-of-00003.gguf"), "{error}");
+}
+
+#[test]
 fn a_file_cut_short_anywhere_is_an_error() {
     let whole = gguf(&metadata("llama"), &stored("llama"));
     for end in (0..whole.len()).step_by(997).chain([whole.len() - 1]) {

@@ -17,11 +17,11 @@ pub struct Trace {
     pub hidden_size: usize,
     /// Hidden states at the answer tokens, one entry per layer asked for.
     pub states: Vec<LayerStates>,
-    /// log p(token | references, question, earlier tokens), natural logarithm, [T].
+    /// log p(token | references, question, earlier tokens), natural logarithm, `[T]`.
     pub log_prob_with: Vec<f32>,
-    /// The same without references, [T].
+    /// The same without references, `[T]`.
     pub log_prob_without: Vec<f32>,
-    /// Entropy of the next-token distribution that predicts the token, with references, nats, [T].
+    /// Entropy of the next-token distribution that predicts the token, with references, nats, `[T]`.
     pub entropy_with: Vec<f32>,
     /// The attention that flowed from the row that PREDICTS each token, in the pass with references.
     pub lookback: LookbackMass,
@@ -45,7 +45,7 @@ pub struct LayerStates {
 /// before token t, so row 0 is the last prompt token.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LookbackMass {
-    /// Tokens of each chunk in the prompt, [K].
+    /// Tokens of each chunk in the prompt, `[K]`.
     pub chunk_tokens: Vec<usize>,
     /// Tokens of the whole prompt, chunks included.
     pub prompt_tokens: usize,

@@ -1,9 +1,7 @@
 //! The report for other programs.
 
-use std::fmt::Write;
-
 use crate::evidence::{Evidence, Thresholds};
-use crate::text::visible_char;
+use crate::text::escaped_json;
 
 use super::context::Context;
 use super::record::Report;
@@ -17,20 +15,5 @@ pub fn json(evidence: &[Evidence], thresholds: &Thresholds, context: &Context) -
     let report = Report::new(evidence, thresholds, context);
     // Every map key of the record is a string, so writing into memory cannot fail.
     let written = serde_json::to_string_pretty(&report).unwrap_or_default();
-    escape_acting_characters(&written) + "\n"
-}
-
-/// Outside strings JSON text holds none of these characters but line feeds, which the indenting made:
-/// an escape always lands inside a string.
-fn escape_acting_characters(json: &str) -> String {
-    let mut escaped = String::with_capacity(json.len());
-    for c in json.chars() {
-        if c != '\n' && visible_char(c).is_some() {
-            // All of them lie in the basic plane: one escape of four digits is enough.
-            let _ = write!(escaped, "\\u{:04x}", u32::from(c));
-        } else {
-            escaped.push(c);
-        }
-    }
-    escaped
+    escaped_json(&written).into_owned() + "\n"
 }

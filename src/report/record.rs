@@ -59,9 +59,9 @@ pub struct ExampleReport {
     pub factuality_absent: Option<String>,
     /// Whether the answer is called consistent; `null` without factuality.
     pub consistent: Option<bool>,
-    /// Byte range of each answer token, [T].
+    /// Byte range of each answer token, `[T]`.
     pub tokens: Option<Vec<[usize; 2]>>,
-    /// Smoothed score of each answer token, [T].
+    /// Smoothed score of each answer token, `[T]`.
     pub smoothed: Option<Vec<f64>>,
     /// In rank order.
     pub chunks: Vec<ChunkReport>,

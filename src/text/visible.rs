@@ -1,6 +1,7 @@
 //! Control characters made visible, so that no text of a data set can talk to a terminal.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 
 /// What is shown instead of `c` when `c` would act on a terminal or hide the order of text.
 ///
@@ -40,6 +41,29 @@ pub fn visible_line(text: &str) -> Cow<'_, str> {
     replace(text, false)
 }
 
+/// JSON text with every acting character (C0, DEL, C1, U+2028, U+2029, bidirectional controls) written as
+/// a `\u` escape; the strings in it stay what they are.
+///
+/// Outside strings JSON holds none of these characters but the line feeds of its layout, so an escape always lands inside a string.
+#[must_use]
+pub fn escaped_json(json: &str) -> Cow<'_, str> {
+    let acts = |c: char| c != '\n' && visible_char(c).is_some();
+    if !json.chars().any(acts) {
+        return Cow::Borrowed(json);
+    }
+    let mut escaped = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if acts(c) {
+            // All of them lie in the basic plane: one escape of four digits is enough. Writing into a
+            // string cannot fail.
+            let _ = write!(escaped, "\\u{:04x}", u32::from(c));
+        } else {
+            escaped.push(c);
+        }
+    }
+    Cow::Owned(escaped)
+}
+
 fn replace(text: &str, keep_line_feeds: bool) -> Cow<'_, str> {
     let acts = |c: char| !(keep_line_feeds && c == '\n') && visible_char(c).is_some();
     if !text.chars().any(acts) {
@@ -58,6 +82,16 @@ mod tests {
         let shown = visible(hostile);
         assert_eq!(shown, "ok ␛[2J ␛]0;owned␇ \u{fffd}31m end");
         assert_eq!(shown.chars().count(), hostile.chars().count());
+    }
+
+    #[test]
+    fn json_keeps_its_strings_and_loses_what_acts() {
+        let hostile = "a\u{7f}b\u{9b}31m\u{85}\u{2028}\u{202e}\u{1b}é🙂";
+        let written = serde_json::to_string_pretty(&[hostile]).unwrap();
+        let escaped = escaped_json(&written);
+        assert!(escaped.chars().all(|c| c == '\n' || visible_char(c).is_none()), "{escaped}");
+        assert_eq!(serde_json::from_str::<[String; 1]>(&escaped).unwrap(), [hostile]);
+        assert!(matches!(escaped_json("[\n\"é🙂\"]"), Cow::Borrowed(_)));
     }
 
     #[test]

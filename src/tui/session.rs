@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::thread;
+use std::time::Duration;
 
 use ratatui::Terminal;
 use ratatui::backend::{Backend, CrosstermBackend};
@@ -107,6 +108,9 @@ pub fn run(session: Session) -> Result<Outcome, TuiError> {
     let (sender, events) = mpsc::channel();
     let guard = TerminalGuard::enter().map_err(failed("taking the screen"))?;
     terminal::watch_signals().map_err(failed("watching for signals"))?;
+    // Listens for changes of size from here on: one that comes before the first key is waited for would
+    // be lost, and the screen would keep its old shape.
+    terminal_event::poll(Duration::ZERO).map_err(failed("starting to listen for changes of size"))?;
     read_terminal(sender.clone()).map_err(failed("starting to read keys"))?;
     forward(session.messages, sender.clone()).map_err(failed("starting to listen to the run"))?;
     let exports = exporter(session.export, sender).map_err(failed("starting the writer of exports"))?;

@@ -35,7 +35,7 @@ fn a_planted_signal_is_found_and_every_row_is_there() {
             .unwrap();
     assert!(steps.contains(&"D, final-norm: fold 4 of 4".to_owned()));
     assert!(report.skipped.is_empty(), "{:?}", report.skipped);
-    assert_eq!(report.rows.len(), 2 + 4 + 4 + 6);
+    assert_eq!(report.rows.len(), 2 + 4 + 5 + 6);
     let chance = report.chance_tokens.value().unwrap();
     for name in [
         "D, final-norm",

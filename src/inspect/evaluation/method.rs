@@ -91,7 +91,7 @@ impl TokenMethod {
         })
     }
 
-    /// Control, NLL, D and D + c for every stored layer, and what costs little: attention mass and
+    /// Control, NLL, D and D + c for every stored layer, the shipped head, and what costs little: attention mass and
     /// look-back ratios with logistic regression, attention mass with likelihoods, and that with D.
     #[must_use]
     pub fn standard(header: &StoreHeader, mlp: &MlpSettings) -> Vec<Self> {
@@ -101,15 +101,7 @@ impl TokenMethod {
             methods.extend(Self::cortex(layer, mlp));
         }
         let weak = || TokenClassifier::Logistic(LogisticSettings { c: 0.01, ..LogisticSettings::default() });
-        // The settings of the small perceptron are those of the experiment in which it did best.
-        let small = || {
-            TokenClassifier::Mlp(MlpSettings {
-                hidden: vec![64, 32],
-                dropout: 0.5,
-                weight_decay: 0.1,
-                ..mlp.clone()
-            })
-        };
+        let small = || TokenClassifier::Mlp(MlpSettings { seed: mlp.seed, ..MlpSettings::regularised() });
         let (mass, likelihood) = (FeatureBlock::LogChunkMass, FeatureBlock::Likelihood);
         methods.push(Self::trained("log chunk mass, logistic".to_owned(), vec![mass], weak()));
         let ratio = vec![FeatureBlock::ContextRatio];
@@ -119,6 +111,12 @@ impl TokenMethod {
         if let Some(&layer) =
             layers.iter().find(|layer| matches!(layer, StateLayer::Block(_))).or(layers.first())
         {
+            let blocks = CortexSettings { layer, with_residual: true, renormalised: false }.blocks();
+            methods.push(Self::trained(
+                format!("D + c, {}, regularised", layer_name(layer)),
+                blocks,
+                small(),
+            ));
             let blocks = vec![FeatureBlock::Difference { layer }, mass, likelihood];
             methods.push(Self::trained(format!("fusion with D, {}", layer_name(layer)), blocks, small()));
         }

@@ -47,7 +47,7 @@ pub struct StoredAnswer {
     /// As it was given.
     #[serde(flatten)]
     pub labelled: LabelledAnswer,
-    /// Byte range of each token, [T].
+    /// Byte range of each token, `[T]`.
     pub token_ranges: Vec<Range<usize>>,
     /// Number of its first token in the store.
     pub first_token: usize,
@@ -62,7 +62,7 @@ impl StoredAnswer {
         self.first_token..self.first_token + self.token_ranges.len()
     }
 
-    /// Token labels, [T].
+    /// Token labels, `[T]`.
     #[must_use]
     pub fn token_labels(&self) -> Vec<bool> {
         token_labels(&self.labelled.answer, &self.token_ranges, &self.labelled.gold_spans)

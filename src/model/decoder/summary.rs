@@ -58,10 +58,11 @@ impl ModelSummary {
     pub fn of(location: &ModelLocation) -> Result<Self, DecoderError> {
         let path = location.path();
         let failed = |path: &Path, source| DecoderError::Read { path: path.to_owned(), source };
-        let (config, stored, files) = if location.is_gguf() {
+        if location.is_gguf() {
             let (weights, config) = GgufWeights::open(path)?;
-            (config, grouped(weights.storage()), vec![path.to_owned()])
-        } else {
+            return Ok(Self { config, stored: grouped(weights.storage()), file_bytes: weights.file_bytes() });
+        }
+        let (config, stored, files) = {
             let file = path.join("config.json");
             let text = std::fs::read_to_string(&file).map_err(|source| failed(&file, source))?;
             let config = config::from_json(&text, &file)?;

@@ -1,4 +1,4 @@
-//! Weights in a GGUF file, dequantised to f32.
+//! Weights in a GGUF file or the parts of one, dequantised to f32.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -9,15 +9,39 @@ use candle_core::quantized::GgmlDType;
 use candle_core::quantized::ggml_file::qtensor_from_ggml;
 use rayon::prelude::*;
 
-use super::gguf_header::GgufHeader;
+use super::gguf_header::{GgufHeader, GgufTensor};
 use super::{BlockTensor, ModelTensor, WeightSource};
+use crate::model::gguf_split::split_name;
 use crate::model::{Architecture, DecoderError, ModelConfig, config};
 
+/// How many files hold the model; only in models of several.
+const SPLIT_COUNT: &str = "split.count";
+
 /// An open GGUF file whose header has been read.
-pub(crate) struct GgufWeights {
+struct Part {
     path: PathBuf,
     file: File,
     header: GgufHeader,
+}
+
+impl Part {
+    fn open(path: &Path) -> Result<Self, DecoderError> {
+        let file = File::open(path).map_err(|source| DecoderError::Read { path: path.to_owned(), source })?;
+        let header = GgufHeader::read(path, &file)?;
+        Ok(Self { path: path.to_owned(), file, header })
+    }
+
+    /// The number in a field; writers use several widths.
+    fn number(&self, field: &str) -> Option<u64> {
+        let value = self.header.metadata.get(field)?;
+        value.to_u64().ok().or_else(|| value.to_i32().ok().and_then(|n| u64::try_from(n).ok()))
+    }
+}
+
+/// A model in GGUF form.
+pub(crate) struct GgufWeights {
+    /// Never empty. The first holds the metadata.
+    parts: Vec<Part>,
     /// Heads of queries and of keys, whose rows a file of a Llama stores interleaved.
     heads: usize,
     kv_heads: usize,
@@ -26,10 +50,7 @@ pub(crate) struct GgufWeights {
 
 impl GgufWeights {
     pub(crate) fn open(path: &Path) -> Result<(Self, ModelConfig), DecoderError> {
-        let file = File::open(path).map_err(|source| DecoderError::Read { path: path.to_owned(), source })?;
-        let header = GgufHeader::read(path, &file)?;
-        let mut weights =
-            Self { path: path.to_owned(), file, header, heads: 1, kv_heads: 1, interleaved: false };
+        let mut weights = Self { parts: open_parts(path)?, heads: 1, kv_heads: 1, interleaved: false };
         let embedding = weights.name(ModelTensor::Embedding);
         let vocab_size = match weights.shape(&embedding) {
             Some([rows, _]) => *rows,
@@ -37,12 +58,13 @@ impl GgufWeights {
                 return Err(DecoderError::MissingTensors { path: path.to_owned(), names: vec![embedding] });
             }
         };
-        let divisors = if weights.header.tensors.contains_key(ROPE_DIVISORS) {
+        let divisors = if weights.tensor(ROPE_DIVISORS).is_some() {
             Some(weights.pieces(ROPE_DIVISORS)?.concat())
         } else {
             None
         };
-        let config = config::from_metadata(&weights.header.metadata, vocab_size, divisors, path)?;
+        let metadata = &weights.parts[0].header.metadata;
+        let config = config::from_metadata(metadata, vocab_size, divisors, path)?;
         weights.heads = config.heads;
         weights.kv_heads = config.kv_heads;
         weights.interleaved = config.architecture == Architecture::Llama;
@@ -51,7 +73,7 @@ impl GgufWeights {
 
     /// Storage type and number of values of every tensor.
     pub(crate) fn storage(&self) -> impl Iterator<Item = (String, u64)> {
-        self.header.tensors.values().map(|tensor| {
+        self.parts.iter().flat_map(|part| part.header.tensors.values()).map(|tensor| {
             let name = dtype(tensor.kind).map_or_else(
                 || format!("GGML type {}", tensor.kind),
                 |kind| format!("{kind:?}").replace('K', "_K"),
@@ -60,14 +82,24 @@ impl GgufWeights {
         })
     }
 
-    fn wrong(&self, name: &str, reason: String) -> DecoderError {
-        DecoderError::Tensor { path: self.path.clone(), name: name.to_owned(), reason }
+    /// Bytes of all parts.
+    pub(crate) fn file_bytes(&self) -> u64 {
+        self.parts.iter().map(|part| part.header.file_length).sum()
     }
 
-    /// Storage type, first byte in the file and number of bytes, compared with the length of the file.
-    fn place(&self, name: &str) -> Result<(GgmlDType, u64, usize), DecoderError> {
-        let tensor =
-            self.header.tensors.get(name).ok_or_else(|| self.wrong(name, "is missing".to_owned()))?;
+    /// A stored tensor and the part that holds it.
+    fn tensor(&self, name: &str) -> Option<(&Part, &GgufTensor)> {
+        self.parts.iter().find_map(|part| Some((part, part.header.tensors.get(name)?)))
+    }
+
+    fn wrong(&self, name: &str, reason: String) -> DecoderError {
+        let path = self.tensor(name).map_or(&self.parts[0].path, |(part, _)| &part.path);
+        DecoderError::Tensor { path: path.clone(), name: name.to_owned(), reason }
+    }
+
+    /// The part, storage type, first byte in the file and number of bytes, compared with the file's length.
+    fn place(&self, name: &str) -> Result<(&Part, GgmlDType, u64, usize), DecoderError> {
+        let (part, tensor) = self.tensor(name).ok_or_else(|| self.wrong(name, "is missing".to_owned()))?;
         let kind = dtype(tensor.kind).ok_or_else(|| {
             let known = "F32, F16, BF16, Q4_0 to Q8_0 or Q2_K to Q6_K";
             self.wrong(
@@ -81,24 +113,24 @@ impl GgufWeights {
         }
         let elements = tensor.shape.iter().try_fold(1usize, |n, side| n.checked_mul(*side));
         let length = elements.and_then(|n| (n / block).checked_mul(kind.type_size()));
-        let start = self.header.data_offset.checked_add(tensor.offset);
+        let start = part.header.data_offset.checked_add(tensor.offset);
         if let (Some(start), Some(length)) = (start, length)
-            && start.checked_add(length as u64).is_some_and(|end| end <= self.header.file_length)
+            && start.checked_add(length as u64).is_some_and(|end| end <= part.header.file_length)
         {
-            return Ok((kind, start, length));
+            return Ok((part, kind, start, length));
         }
-        let (shape, offset, total) = (&tensor.shape, tensor.offset, self.header.file_length);
+        let (shape, offset, total) = (&tensor.shape, tensor.offset, part.header.file_length);
         Err(self.wrong(name, format!("{shape:?} at offset {offset} ends beyond the file of {total} bytes")))
     }
 
     /// The values of a tensor, in consecutive pieces.
     fn pieces(&self, name: &str) -> Result<Vec<Vec<f32>>, DecoderError> {
-        let (kind, start, length) = self.place(name)?;
+        let (part, kind, start, length) = self.place(name)?;
         let mut bytes = vec![0; length];
-        let mut file = &self.file;
+        let mut file = &part.file;
         file.seek(SeekFrom::Start(start))
             .and_then(|_| file.read_exact(&mut bytes))
-            .map_err(|source| DecoderError::Read { path: self.path.clone(), source })?;
+            .map_err(|source| DecoderError::Read { path: part.path.clone(), source })?;
         // Blocks stand for themselves, so pieces of many blocks can be dequantised side by side.
         let piece = PIECE / kind.block_size() * kind.type_size();
         bytes
@@ -111,6 +143,52 @@ impl GgufWeights {
             .collect::<Result<_, candle_core::Error>>()
             .map_err(|e| self.wrong(name, e.to_string()))
     }
+}
+
+/// The file, or all files of which it is the first.
+fn open_parts(path: &Path) -> Result<Vec<Part>, DecoderError> {
+    let first = Part::open(path)?;
+    let count = first.number(SPLIT_COUNT).unwrap_or(1);
+    if count <= 1 {
+        return Ok(vec![first]);
+    }
+    let wrong = |path: &Path, field: &str, expected: String, found: String| DecoderError::Field {
+        path: path.to_owned(),
+        field: field.to_owned(),
+        expected,
+        found,
+    };
+    let names = split_name(path).filter(|names| names.files.len() as u64 == count && names.number == 1);
+    let names = names.ok_or_else(|| {
+        let expected = format!("the first file of {count}, called NAME-00001-of-{count:05}.gguf");
+        wrong(path, SPLIT_COUNT, expected, format!("{:?}", file_name(path)))
+    })?;
+    let absent = names.files.iter().filter(|file| !file.is_file());
+    let missing: Vec<String> = absent.map(|file| file_name(file)).collect();
+    if !missing.is_empty() {
+        let directory = path.parent().unwrap_or(Path::new("")).to_owned();
+        return Err(DecoderError::MissingFiles { directory, names: missing });
+    }
+    let mut parts = vec![first];
+    for (number, file) in names.files.iter().enumerate().skip(1) {
+        let part = Part::open(file)?;
+        if part.number("split.no") != Some(number as u64) {
+            let found = part.number("split.no").map_or("nothing".to_owned(), |n| n.to_string());
+            return Err(wrong(file, "split.no", number.to_string(), found));
+        }
+        let mut names = part.header.tensors.keys();
+        let earlier = |name: &&String| parts.iter().any(|p: &Part| p.header.tensors.contains_key(*name));
+        if let Some(name) = names.find(earlier) {
+            let reason = "is stored in another part of the model too".to_owned();
+            return Err(DecoderError::Tensor { path: file.clone(), name: name.clone(), reason });
+        }
+        parts.push(part);
+    }
+    Ok(parts)
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Numbers dequantised by one task, a multiple of every block.
@@ -155,7 +233,7 @@ fn undo_interleaving(values: &[f32], heads: usize, width: usize, out: &mut Vec<f
 
 impl WeightSource for GgufWeights {
     fn path(&self) -> &Path {
-        &self.path
+        &self.parts[0].path
     }
 
     fn name(&self, tensor: ModelTensor) -> String {
@@ -190,11 +268,12 @@ impl WeightSource for GgufWeights {
     }
 
     fn stored(&self) -> Vec<&str> {
-        self.header.tensors.keys().map(String::as_str).filter(|n| *n != ROPE_DIVISORS).collect()
+        let names = self.parts.iter().flat_map(|part| part.header.tensors.keys());
+        names.map(String::as_str).filter(|n| *n != ROPE_DIVISORS).collect()
     }
 
     fn shape(&self, name: &str) -> Option<&[usize]> {
-        self.header.tensors.get(name).map(|t| t.shape.as_slice())
+        self.tensor(name).map(|(_, tensor)| tensor.shape.as_slice())
     }
 
     fn check(&self, name: &str) -> Result<(), DecoderError> {

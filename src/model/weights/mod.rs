@@ -167,7 +167,7 @@ pub(crate) struct Weights {
     pub embedding: Matrix,
     /// [V, d]; `None` where the embedding is the head.
     pub output: Option<Matrix>,
-    /// [d]
+    /// `[d]`
     pub final_norm: Vec<f32>,
     pub blocks: Vec<BlockWeights>,
 }
@@ -179,7 +179,7 @@ pub(crate) struct BlockWeights {
     pub query_key_value: Matrix,
     /// What is added to them, in the same order.
     pub query_key_value_bias: Option<Vec<f32>>,
-    /// Weights over one head's queries and keys, [D] each.
+    /// Weights over one head's queries and keys, `[D]` each.
     pub head_norms: Option<(Vec<f32>, Vec<f32>)>,
     pub attention_output: Matrix,
     pub attention_post_norm: Option<Vec<f32>>,

@@ -1,0 +1,21 @@
+//! What the binary does, command by command: exit codes, messages, files, hostile input.
+//!
+//! Everything runs in a sandbox without the default model; where answers have to be read, a tiny model
+//! made by the test reads them. `tests/real_model.rs` reads with the default model.
+
+mod sandbox;
+
+#[path = "commands/certification.rs"]
+mod certification;
+#[path = "commands/evidence_lines.rs"]
+mod evidence_lines;
+#[path = "commands/failures.rs"]
+mod failures;
+#[path = "commands/hostile_text.rs"]
+mod hostile_text;
+#[path = "commands/machine.rs"]
+mod machine;
+#[path = "commands/reports.rs"]
+mod reports;
+#[path = "commands/signals.rs"]
+mod signals;

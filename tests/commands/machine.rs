@@ -1,0 +1,124 @@
+//! `models`, `doctor`, `schema`: what scripts ask before they begin.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::sandbox::{Sandbox, repository};
+
+#[test]
+fn the_list_of_models_is_json_that_tells_present_from_absent() {
+    let sandbox = Sandbox::new();
+    let models = sandbox.run(&["models", "list", "--json"]).code(0).json();
+    assert_eq!(models[0]["name"], "SmolLM2-135M-Instruct");
+    assert_eq!(models[0]["present"], false);
+    assert_eq!(models[0]["sha256"].as_str().map(str::len), Some(64));
+    let text = sandbox.run(&["models", "list"]).code(0).prints(&["absent", "ragscope models fetch", "pip"]);
+    assert_eq!(text.stdout, sandbox.run(&["models"]).code(0).stdout);
+}
+
+#[test]
+fn the_path_of_the_model_lies_in_the_cache_named_by_the_environment() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run(&["models", "path"]).code(0);
+    let path = Path::new(ran.stdout.trim_end());
+    assert!(path.starts_with(sandbox.cache()) && path.extension().is_some_and(|end| end == "gguf"), "{ran}");
+    let listed = sandbox.run(&["models", "list", "--json"]).code(0).json();
+    assert_eq!(listed[0]["path"].as_str(), path.to_str());
+}
+
+#[test]
+fn a_damaged_model_is_called_damaged_by_every_command() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.run(&["models", "path"]).code(0).stdout.trim_end().to_owned();
+    std::fs::create_dir_all(Path::new(&path).parent().expect("a folder")).expect("a folder");
+    std::fs::write(&path, "GGUF, but short").expect("a file");
+    sandbox.run(&["models", "list"]).code(0).prints(&["damaged"]);
+    sandbox.run(&["score", "-"]).code(4).complains(&["damaged", "15 bytes", "ragscope models fetch"]);
+    sandbox.run(&["doctor"]).code(0).prints(&["look  model", "damaged"]);
+}
+
+#[test]
+fn a_file_that_is_not_the_model_is_never_stored_as_the_model() {
+    let sandbox = Sandbox::new();
+    sandbox.write("other.gguf", "GGUF of something else");
+    sandbox.run(&["models", "fetch", "--from", "other.gguf"]).code(4).complains(&["other.gguf"]);
+    sandbox.run(&["models", "fetch", "--from", "gone.whl"]).code(4).complains(&["gone.whl"]);
+    let models = sandbox.run(&["models", "list", "--json"]).code(0).json();
+    assert_eq!(models[0]["present"], false);
+}
+
+#[test]
+fn the_doctor_looks_at_everything_and_changes_nothing() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run(&["doctor", "--json"]).code(0);
+    let findings = ran.json();
+    let what: Vec<&str> =
+        findings.as_array().into_iter().flatten().filter_map(|f| f["what"].as_str()).collect();
+    assert_eq!(what, ["cache", "model", "heads", "pip", "terminal", "threads"], "{ran}");
+    let of = |name: &str| findings.as_array().and_then(|all| all.iter().find(|f| f["what"] == name)).cloned();
+    let found = |name: &str| of(name).unwrap_or_else(|| panic!("no {name} in {ran}"));
+    assert_eq!(found("model")["fine"], false, "{ran}");
+    assert!(
+        found("model")["found"].as_str().is_some_and(|text| text.contains("ragscope models fetch")),
+        "{ran}"
+    );
+    assert_eq!(found("heads")["fine"], true, "the shipped heads must be usable: {ran}");
+    assert_eq!(found("terminal")["fine"], false, "{ran}");
+    sandbox.run(&["doctor"]).code(0).prints(&["ragscope ", "ok    cache", "look  model", "ok    heads"]);
+    assert!(sandbox.listing().is_empty());
+    let cached: Vec<_> = std::fs::read_dir(sandbox.cache()).expect("the cache").collect();
+    assert!(cached.is_empty(), "{cached:?}");
+}
+
+#[test]
+fn the_schema_describes_every_field_of_the_golden_run() {
+    let sandbox = Sandbox::new();
+    let schema = sandbox.run(&["schema"]).code(0).json();
+    let run = std::fs::read_to_string(repository("tests/golden/run.jsonl")).expect("the golden run");
+    let mut objects = 0;
+    for line in run.lines() {
+        let record: Value = serde_json::from_str(line).expect("a line is JSON");
+        objects += check(&schema, &schema, &record, "");
+    }
+    assert!(objects > run.lines().count(), "records hold records");
+    for required in ["schema", "id", "row", "status", "question", "chunks", "provenance"] {
+        let list = schema["required"].as_array().expect("a list of required fields");
+        assert!(list.iter().any(|name| name == required), "{required} is not required");
+    }
+    let thresholds = sandbox.run(&["schema", "thresholds"]).code(0).json();
+    for name in ["alpha", "token", "rho", "factuality"] {
+        assert!(thresholds["properties"][name].is_object(), "{name}");
+    }
+}
+
+/// Every key of `value` is a property of its schema; counts the objects that were looked at.
+fn check(root: &Value, schema: &Value, value: &Value, path: &str) -> usize {
+    let schema = resolve(root, schema);
+    match value {
+        Value::Array(items) => items.iter().map(|item| check(root, &schema["items"], item, path)).sum(),
+        Value::Object(fields) => {
+            let free = &schema["additionalProperties"];
+            let mut objects = 1;
+            for (name, field) in fields {
+                let property = &schema["properties"][name];
+                let path = format!("{path}/{name}");
+                assert!(!property.is_null() || free.is_object(), "the schema lacks {path}");
+                objects += check(root, if property.is_null() { free } else { property }, field, &path);
+            }
+            objects
+        }
+        _ => 0,
+    }
+}
+
+/// Follows references, and takes the alternative that is not null.
+fn resolve<'s>(root: &'s Value, schema: &'s Value) -> &'s Value {
+    if let Some(name) = schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/")) {
+        return resolve(root, &root["$defs"][name]);
+    }
+    match schema["anyOf"].as_array().and_then(|all| all.iter().find(|one| one["type"] != "null")) {
+        Some(one) => resolve(root, one),
+        None => schema,
+    }
+}

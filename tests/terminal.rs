@@ -1,0 +1,452 @@
+//! The inspector in a terminal: the real binary in a pseudo-terminal, its screen read back by vt100.
+//!
+//! Nothing sleeps: every step waits for what it expects on the screen.
+
+mod sandbox;
+
+use std::io::{Read, Write};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+use sandbox::{Sandbox, repository};
+
+/// How long a step may take; a loaded machine is slow, a right step is not.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// All panes are on the screen at this size.
+const COLUMNS: u16 = 120;
+const ROWS: u16 = 40;
+
+/// What follows every frame.
+const END_OF_FRAME: &[u8] = b"\x1b[?2026l";
+
+/// What the terminal received.
+struct Received {
+    parser: vt100::Parser,
+    bytes: Vec<u8>,
+    ended: bool,
+}
+
+/// The binary in its terminal.
+struct Terminal {
+    sandbox: Sandbox,
+    master: Box<dyn MasterPty + Send>,
+    keys: Box<dyn Write + Send>,
+    child: Box<dyn Child + Send + Sync>,
+    received: Arc<(Mutex<Received>, Condvar)>,
+}
+
+/// Of the first example, up to where its line ends.
+const FIRST_QUESTION: &str = "How long should the pump run unloaded";
+
+fn size(columns: u16, rows: u16) -> PtySize {
+    PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 }
+}
+
+fn golden_run() -> String {
+    repository("tests/golden/run.jsonl").display().to_string()
+}
+
+impl Terminal {
+    /// Starts the binary; `None` and a printed reason where no pseudo-terminal can be opened.
+    fn start(test: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Option<Self> {
+        Self::start_in(test, Sandbox::new(), arguments, variables)
+    }
+
+    fn start_in(
+        test: &str,
+        sandbox: Sandbox,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Option<Self> {
+        let pair = match native_pty_system().openpty(size(COLUMNS, ROWS)) {
+            Ok(pair) => pair,
+            Err(error) => {
+                println!("{test}: skipped, no pseudo-terminal can be opened: {error}");
+                return None;
+            }
+        };
+        let mut command = CommandBuilder::new(sandbox::BINARY);
+        command.env_clear();
+        command.cwd(sandbox.work());
+        for (name, value) in sandbox.environment() {
+            command.env(name, value);
+        }
+        command.env("TERM", "xterm-256color");
+        for (name, value) in variables {
+            command.env(name, value);
+        }
+        command.args(arguments);
+        let child = pair.slave.spawn_command(command).expect("the binary starts");
+        drop(pair.slave);
+        let mut reader = pair.master.try_clone_reader().expect("the terminal can be read");
+        let keys = pair.master.take_writer().expect("the terminal takes keys");
+        let parser = vt100::Parser::new(ROWS, COLUMNS, 0);
+        let received =
+            Arc::new((Mutex::new(Received { parser, bytes: Vec::new(), ended: false }), Condvar::new()));
+        let shared = Arc::clone(&received);
+        std::thread::spawn(move || {
+            let mut buffer = [0; 8192];
+            loop {
+                // A terminal whose program has ended reads as its end or as an error.
+                let count = reader.read(&mut buffer).unwrap_or(0);
+                let mut received = locked(&shared.0);
+                received.parser.process(&buffer[..count]);
+                received.bytes.extend_from_slice(&buffer[..count]);
+                received.ended = count == 0;
+                shared.1.notify_all();
+                if count == 0 {
+                    return;
+                }
+            }
+        });
+        Some(Self { sandbox, master: pair.master, keys, child, received })
+    }
+
+    fn press(&mut self, keys: &str) {
+        self.keys
+            .write_all(keys.as_bytes())
+            .and_then(|()| self.keys.flush())
+            .expect("the terminal takes keys");
+    }
+
+    /// Waits until the screen is as `wanted` says.
+    #[track_caller]
+    fn wait(&self, what: &str, wanted: impl Fn(&vt100::Screen) -> bool) {
+        self.wait_received(what, |received| wanted(received.parser.screen()));
+    }
+
+    #[track_caller]
+    fn wait_received(&self, what: &str, wanted: impl Fn(&Received) -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        let mut received = locked(&self.received.0);
+        while !wanted(&received) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            assert!(
+                !left.is_zero() && !received.ended,
+                "{}: {what}; the screen:\n{}",
+                if received.ended { "the program ended before" } else { "waited in vain for" },
+                received.parser.screen().contents()
+            );
+            received = self
+                .received
+                .1
+                .wait_timeout(received, left)
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+                .0;
+        }
+    }
+
+    #[track_caller]
+    fn wait_for(&self, text: &str) {
+        self.wait(&format!("{text:?}"), |screen| screen.contents().contains(text));
+    }
+
+    /// Gives the terminal another size and waits for the next frame.
+    #[track_caller]
+    fn resize(&self, columns: u16, rows: u16) {
+        let mut received = locked(&self.received.0);
+        received.parser.screen_mut().set_size(rows, columns);
+        let before = received.bytes.len();
+        drop(received);
+        self.master.resize(size(columns, rows)).expect("the terminal can be resized");
+        self.wait_received(&format!("a frame at {columns}x{rows}"), |received| {
+            received.bytes.len() > before && received.bytes.ends_with(END_OF_FRAME)
+        });
+    }
+
+    /// Waits until the first line reaches to the right edge: the frame was drawn for the present size.
+    /// Before that no key is pressed: one that arrives together with a change of size may lie in the
+    /// terminal until the next one comes.
+    #[track_caller]
+    fn wait_for_layout(&self) {
+        self.wait("a frame of the present size", |screen| {
+            let (_, columns) = screen.size();
+            let first = screen.rows(0, columns).next().unwrap_or_default();
+            let first = first.trim_end();
+            first.ends_with("6 examples") && first.chars().count() + 2 >= usize::from(columns)
+        });
+    }
+
+    /// Waits for the end; gives the exit code and all that was received.
+    #[track_caller]
+    fn end(mut self) -> (u32, Vec<u8>, Sandbox) {
+        let (sender, ended) = std::sync::mpsc::channel();
+        let mut killer = self.child.clone_killer();
+        let mut child = self.child;
+        std::thread::spawn(move || sender.send(child.wait()));
+        let Ok(status) = ended.recv_timeout(PATIENCE) else {
+            let _ = killer.kill();
+            panic!(
+                "the program did not end; the screen:\n{}",
+                locked(&self.received.0).parser.screen().contents()
+            );
+        };
+        let code = status.expect("the program can be waited for").exit_code();
+        // On some systems the end is only read once no one holds the other side.
+        self.keys = Box::new(std::io::sink());
+        let deadline = Instant::now() + PATIENCE;
+        let mut received = locked(&self.received.0);
+        while !received.ended {
+            let left = deadline.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "the terminal did not close");
+            received = self
+                .received
+                .1
+                .wait_timeout(received, left)
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+                .0;
+        }
+        let screen = received.parser.screen();
+        assert!(!screen.alternate_screen(), "the alternate screen was left on");
+        assert!(!screen.hide_cursor(), "the cursor was left hidden");
+        assert!(!screen.bracketed_paste(), "bracketed paste was left on");
+        assert_eq!(screen.mouse_protocol_mode(), vt100::MouseProtocolMode::None, "the mouse was left on");
+        let bytes = received.bytes.clone();
+        drop(received);
+        (code, bytes, self.sandbox)
+    }
+
+    #[cfg(unix)]
+    fn signal(&self, name: &str) {
+        let id = self.child.process_id().expect("a process has an id").to_string();
+        let sent = std::process::Command::new("kill").arg(format!("-{name}")).arg(id).status();
+        assert!(sent.expect("kill is there").success());
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// The parameters of every sequence that sets colours or attributes.
+fn styles(bytes: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(bytes);
+    let sequences = text.split("\u{1b}[").skip(1);
+    sequences
+        .filter_map(|rest| {
+            let end = rest.find(|c: char| !(c.is_ascii_digit() || c == ';' || c == ':'))?;
+            rest[end..].starts_with('m').then(|| rest[..end].to_owned())
+        })
+        .collect()
+}
+
+fn is_colour(style: &str) -> bool {
+    style
+        .split([';', ':'])
+        .filter_map(|number| number.parse::<u16>().ok())
+        .any(|number| matches!(number, 30..=38 | 40..=48 | 90..=97 | 100..=107))
+}
+
+#[test]
+fn the_first_screen_shows_the_run_and_q_gives_the_terminal_back() {
+    let run = golden_run();
+    let Some(mut terminal) = Terminal::start("first screen", &["open", &run], &[]) else { return };
+    terminal.wait_for("machine-q01");
+    terminal.wait("a screen of its own", |screen| {
+        screen.alternate_screen()
+            && screen.hide_cursor()
+            && screen.mouse_protocol_mode() != vt100::MouseProtocolMode::None
+    });
+    for text in
+        ["ragscope", "6 examples", "1 record", "TRUSTED", "Attention", "alpha", "factuality", "? help"]
+    {
+        terminal.wait_for(text);
+    }
+    terminal.press("q");
+    let (code, bytes, sandbox) = terminal.end();
+    assert_eq!(code, 0);
+    assert!(styles(&bytes).iter().any(|style| is_colour(style)), "no colour in a terminal that has 256");
+    assert!(sandbox.listing().is_empty(), "looking wrote {:?}", sandbox.listing());
+}
+
+#[test]
+fn keys_move_between_examples_and_spans() {
+    let run = golden_run();
+    let Some(mut terminal) = Terminal::start("keys", &["open", &run], &[]) else { return };
+    terminal.wait_for(FIRST_QUESTION);
+    terminal.press("j");
+    terminal.wait_for("2/6");
+    terminal.wait("the second example", |screen| !screen.contents().contains(FIRST_QUESTION));
+    terminal.press("k");
+    terminal.wait_for(FIRST_QUESTION);
+    // Each answer is one span at threshold 0, so there is one to go to whatever the heads say.
+    terminal.press("5j=0\r");
+    terminal.wait_for("at 0.00: 4 spans");
+    terminal.press("3G");
+    terminal.wait_for(" 48/48 ");
+    // Behind the last span comes the first one again.
+    terminal.press("]");
+    terminal.wait_for(" 1/48 ");
+    terminal.press("l[");
+    terminal.wait_for(" 1/48 ");
+    terminal.press("}");
+    terminal.wait_for("2/6");
+    // The row that is broken says why.
+    terminal.press("1Gk");
+    terminal.wait_for("5/6");
+    terminal.wait_for("line 5");
+    terminal.press("\u{3}");
+    assert_eq!(terminal.end().0, 0);
+}
+
+#[test]
+fn a_slider_changes_the_number_of_spans_at_once() {
+    let run = golden_run();
+    let Some(mut terminal) = Terminal::start("slider", &["open", &run], &[]) else { return };
+    terminal.wait_for("machine-q01");
+    terminal.press("5j");
+    terminal.press("=1\r");
+    terminal.wait_for("→ 0 spans");
+    terminal.press("=0\r");
+    // Four answers were read, and at 0 each is one span.
+    terminal.wait_for("→ 4 spans");
+    terminal.press("R");
+    terminal.wait("the defaults", |screen| !screen.contents().contains("→ 4 spans"));
+    terminal.press("q");
+    assert_eq!(terminal.end().0, 0);
+}
+
+#[test]
+fn help_opens_and_closes() {
+    let run = golden_run();
+    let Some(mut terminal) = Terminal::start("help", &["open", &run], &[]) else { return };
+    terminal.wait_for("machine-q01");
+    terminal.press("?");
+    terminal.wait_for("/ searches, q closes");
+    terminal.wait_for("next flagged span");
+    terminal.press("/mouse");
+    terminal.wait_for("give the mouse back");
+    terminal.press("\rq");
+    terminal.wait("the run again", |screen| {
+        let text = screen.contents();
+        text.contains(FIRST_QUESTION) && !text.contains("give the mouse back")
+    });
+    terminal.press("q");
+    assert_eq!(terminal.end().0, 0);
+}
+
+#[test]
+fn any_size_is_survived_and_the_screen_comes_back() {
+    let run = golden_run();
+    let Some(mut terminal) = Terminal::start("sizes", &["open", &run], &[]) else { return };
+    terminal.wait_for_layout();
+    terminal.resize(60, 16);
+    terminal.wait_for_layout();
+    terminal.wait_for("machine-q01");
+    terminal.press("j");
+    terminal.wait_for("2/6");
+    terminal.resize(20, 5);
+    terminal.wait("something on a tiny screen", |screen| !screen.contents().trim().is_empty());
+    terminal.resize(1, 1);
+    terminal.resize(200, 60);
+    terminal.wait_for_layout();
+    terminal.wait_for("2/6");
+    terminal.press("k");
+    terminal.wait_for("1/6");
+    terminal.resize(COLUMNS, ROWS);
+    terminal.wait_for_layout();
+    terminal.wait_for(FIRST_QUESTION);
+    terminal.press("q");
+    assert_eq!(terminal.end().0, 0);
+}
+
+#[test]
+fn e_writes_a_report_and_a_second_one_beside_it() {
+    let run = golden_run();
+    let Some(mut terminal) = Terminal::start("export", &["open", &run], &[]) else { return };
+    terminal.wait_for("machine-q01");
+    terminal.press("e");
+    terminal.wait_for("ragscope-report.html");
+    terminal.press("e");
+    terminal.wait_for("ragscope-report-2.html");
+    terminal.press("X");
+    terminal.wait_for("ragscope-report.json");
+    terminal.press("q");
+    let (code, bytes, sandbox) = terminal.end();
+    assert_eq!(code, 0);
+    assert_eq!(sandbox.listing(), ["ragscope-report-2.html", "ragscope-report.html", "ragscope-report.json"]);
+    assert!(sandbox.read("ragscope-report.html").contains("machine-q01"));
+    assert!(
+        String::from_utf8_lossy(&bytes).contains("written: "),
+        "what was written is said once more at the end"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn signals_give_the_terminal_back_and_say_which_one_it_was() {
+    let run = golden_run();
+    for (signal, expected) in [("TERM", 143), ("HUP", 129), ("INT", 130)] {
+        let Some(terminal) = Terminal::start("signals", &["open", &run], &[]) else { return };
+        terminal.wait_for("machine-q01");
+        terminal.signal(signal);
+        assert_eq!(terminal.end().0, expected, "SIG{signal}");
+    }
+}
+
+#[test]
+fn without_colour_there_is_no_colour_and_still_a_screen() {
+    let run = golden_run();
+    for (arguments, variables) in
+        [(vec!["open", &run], vec![("NO_COLOR", "1")]), (vec!["open", &run, "--theme", "mono"], vec![])]
+    {
+        let Some(mut terminal) = Terminal::start("no colour", &arguments, &variables) else { return };
+        terminal.wait_for("machine-q01");
+        terminal.wait_for("TRUSTED");
+        terminal.press("q");
+        let (code, bytes, _) = terminal.end();
+        assert_eq!(code, 0);
+        let coloured: Vec<String> = styles(&bytes).into_iter().filter(|style| is_colour(style)).collect();
+        assert!(coloured.is_empty(), "{coloured:?} under {variables:?}");
+        assert!(!styles(&bytes).is_empty(), "bold and reverse remain");
+    }
+}
+
+#[test]
+fn a_data_set_without_its_model_shows_the_chunks_says_why_and_stays_usable() {
+    let data = repository("sample_data").display().to_string();
+    let Some(mut terminal) = Terminal::start("no model", &["open", &data], &[]) else { return };
+    terminal.wait_for("machine-q01");
+    terminal.wait_for("ended early");
+    terminal.press("!");
+    terminal.wait_for("models fetch");
+    terminal.press("q");
+    terminal.press("1j");
+    terminal.wait_for("Brelovane");
+    terminal.press("2");
+    terminal.wait_for("medicine-01");
+    terminal.press("q");
+    let (code, bytes, _) = terminal.end();
+    // The exit code is that of the failure: a script that opened it wants to know.
+    assert_eq!(code, 4);
+    assert!(String::from_utf8_lossy(&bytes).contains("ragscope models fetch"));
+}
+
+/// P12.
+#[test]
+fn hostile_text_does_not_reach_the_terminal() {
+    let sandbox = Sandbox::new();
+    let hostile = "ok \u{1b}[2J \u{1b}]0;owned\u{7} \u{1b}]52;c;cm0gLXJm\u{7} \u{9b}31m end";
+    let record = serde_json::json!({
+        "id": hostile, "question": hostile,
+        "contexts": [{"id": hostile, "document": hostile, "text": hostile}]
+    });
+    sandbox.write_lines("data \u{1b}]0;owned\u{7}.jsonl", &[record.clone(), record]);
+    let arguments = ["open", "data \u{1b}]0;owned\u{7}.jsonl"];
+    let Some(mut terminal) = Terminal::start_in("hostile text", sandbox, &arguments, &[]) else { return };
+    terminal.wait_for("␛]0;owned␇");
+    terminal.wait_for("2 examples");
+    terminal.press("j2!");
+    terminal.wait("the notices", |screen| screen.contents().contains("an id occurs again"));
+    terminal.press("qe");
+    terminal.wait_for("ragscope-report.html");
+    terminal.press("q");
+    let (code, bytes, _) = terminal.end();
+    assert_eq!(code, 0);
+    let text = String::from_utf8_lossy(&bytes);
+    for acting in ["\u{1b}]0;", "\u{1b}]52;", "\u{7}", "\u{9b}"] {
+        assert!(!text.contains(acting), "{acting:?} reached the terminal");
+    }
+}
