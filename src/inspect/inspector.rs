@@ -11,25 +11,34 @@ use super::assemble;
 use super::chunks::ChunkSource;
 use super::detectors::{Detectors, HeadFiles, HeadSource};
 use super::extraction::identity;
+use super::generation::Generation;
 
 /// Retrieves, certifies, reads and detects.
 pub struct Inspector<'m> {
     chunks: ChunkSource,
     provenance: Provenance,
     reading: Option<(Reader<'m>, Detectors)>,
+    generation: Option<Generation>,
 }
 
 impl<'m> Inspector<'m> {
     /// Without a model it retrieves and certifies only.
     #[must_use]
     pub fn new(chunks: ChunkSource, provenance: Provenance) -> Self {
-        Self { chunks, provenance, reading: None }
+        Self { chunks, provenance, reading: None, generation: None }
     }
 
     /// From now on answers are read.
     #[must_use]
     pub fn with_model(mut self, model: &'m LanguageModel, detectors: Detectors) -> Self {
         self.reading = Some((Reader::new(model, detectors.layers().to_vec()), detectors));
+        self
+    }
+
+    /// From now on records without an answer get one from the model, which has to be there.
+    #[must_use]
+    pub fn with_generation(mut self, generation: Generation) -> Self {
+        self.generation = Some(generation);
         self
     }
 
@@ -59,15 +68,19 @@ impl<'m> Inspector<'m> {
     pub fn inspect(&mut self, row: &Row) -> Evidence {
         let mut evidence = self.without_reading(row);
         let Row::Example(example) = row else { return evidence };
-        let (Some(answer), Some((reader, detectors))) = (&example.answer, &mut self.reading) else {
-            return evidence;
-        };
+        let Some((reader, detectors)) = &mut self.reading else { return evidence };
         if evidence.status == Status::Error {
             return evidence;
         }
+        if let (None, Some(generation)) = (&evidence.answer, &self.generation)
+            && !generation.write(&mut evidence, reader)
+        {
+            return evidence;
+        }
+        let Some(answer) = evidence.answer.clone() else { return evidence };
         let passages: Vec<String> = evidence.chunks.iter().map(|chunk| chunk.text.clone()).collect();
         let passages: Vec<&str> = passages.iter().map(String::as_str).collect();
-        let read = reader.read(&example.question, &passages, answer);
+        let read = reader.read(&example.question, &passages, &answer);
         assemble::add_reading(&mut evidence, read, detectors);
         evidence
     }

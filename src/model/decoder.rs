@@ -1,5 +1,8 @@
 //! The instrumented decoder: reads tokens and keeps what a [`CaptureRequest`] asks for.
 
+mod sequence;
+mod summary;
+
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,6 +16,9 @@ use super::product::Matrix;
 use super::rope::RopeTable;
 use super::weights::{GgufWeights, SafetensorsWeights, Weights};
 use super::{Capture, CaptureRequest, DecoderError, ModelConfig, StateLayer, config};
+
+pub use sequence::Sequence;
+pub use summary::{MemoryEstimate, ModelSummary, StoredAs};
 
 /// A decoder in f32 on the CPU. Reading needs no mutable access: one decoder serves many threads.
 pub struct Decoder {

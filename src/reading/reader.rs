@@ -1,9 +1,13 @@
 //! Reads answers, sharing what answers to one prompt have in common.
 
+mod write;
+
 use crate::model::{Capture, CaptureRequest, LanguageModel, ModelError, Prefix, Prompt, StateLayer};
 
 use super::prompt_form::{with_references, without_references};
 use super::trace::{LayerStates, LookbackMass, Trace};
+
+pub use write::WrittenAnswer;
 
 /// Why an answer could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -171,18 +175,25 @@ fn extend(
     request: &CaptureRequest,
 ) -> Result<Capture, ReadingError> {
     let (last, before) = prompt.split_last().ok_or(ReadingError::EmptyAnswer)?;
-    let reusable = shared.take().filter(|kept| kept.ids == before);
-    let kept = match reusable {
-        Some(kept) => kept,
-        None => SharedPrefix {
-            ids: before.to_vec(),
-            prefix: model.decoder.prefix(before).map_err(ModelError::from)?,
-        },
-    };
+    let prefix = shared_prefix(model, shared, before)?;
     let ids: Vec<u32> = std::iter::once(*last).chain(answer.iter().copied()).collect();
-    let capture = model.decoder.extend(&kept.prefix, &ids, request).map_err(ModelError::from);
-    *shared = Some(kept);
-    Ok(capture?)
+    Ok(model.decoder.extend(&prefix, &ids, request).map_err(ModelError::from)?)
+}
+
+/// The reading of `before`: the one that was kept, or a new one that is kept from now on.
+fn shared_prefix(
+    model: &LanguageModel,
+    shared: &mut Option<SharedPrefix>,
+    before: &[u32],
+) -> Result<Prefix, ReadingError> {
+    if let Some(kept) = shared.as_ref().filter(|kept| kept.ids == before) {
+        return Ok(kept.prefix.clone());
+    }
+    // The old one goes before the new one comes: both together might not fit.
+    *shared = None;
+    let prefix = model.decoder.prefix(before).map_err(ModelError::from)?;
+    *shared = Some(SharedPrefix { ids: before.to_vec(), prefix: prefix.clone() });
+    Ok(prefix)
 }
 
 /// Rows of the capture begin at the last prompt token; states and attention begin at the first answer
