@@ -72,15 +72,14 @@ fn findings(shared: &Shared) -> Vec<Finding> {
         }),
     );
     add(
-        "pip",
+        "python",
         PipCommand::usual()
             .iter()
-            .find(|pip| pip.answers())
-            .map(|pip| {
-                let program = pip.program.to_string_lossy().into_owned();
-                format!("{program} has pip (needed by `ragscope models fetch` only)")
-            })
-            .ok_or_else(|| "no pip answers; `ragscope models fetch --from FILE` takes a file".to_owned()),
+            .find_map(|pip| pip.found_in(&std::env::var_os("PATH").unwrap_or_default()))
+            .map(|python| format!("{} (its pip is needed by `ragscope models fetch` only)", python.display()))
+            .ok_or_else(|| {
+                "no python3 on the PATH; `ragscope models fetch --from FILE` takes a file".to_owned()
+            }),
     );
     let depth = ColourDepth::detect(&|name| std::env::var(name).ok());
     add(

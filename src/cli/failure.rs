@@ -38,6 +38,11 @@ impl Failure {
         Self::Input(Report::msg(message.into()))
     }
 
+    /// For failures of a model told in a sentence of our own.
+    pub fn model_message(message: impl Into<String>) -> Self {
+        Self::Model(Report::msg(message.into()))
+    }
+
     /// The exit code.
     #[must_use]
     pub fn exit_code(&self) -> ExitCode {

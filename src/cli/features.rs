@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::data::Dataset;
 use crate::inspect::evaluation::FeatureStore;
@@ -14,6 +13,7 @@ use crate::retrieval::{Bm25Settings, ChunkingSettings};
 
 use super::data_set::DataArguments;
 use super::models::cache_directory;
+use super::progress::progress_bar;
 use super::signals::{cancel_on_interrupt, cancelled};
 use super::{Failure, Outcome, Shared, output};
 
@@ -99,11 +99,4 @@ pub fn extract(shared: &Shared, data: &DataArguments, arguments: &FeatureArgumen
         )));
     }
     Ok(Features { store, dataset })
-}
-
-/// A progress bar on standard error with counts and time left; silent where there is no terminal.
-pub fn progress_bar(what: &'static str) -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}, {elapsed} gone, {eta} left")
-        .unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::new(0).with_style(style).with_message(what)
 }

@@ -15,6 +15,7 @@ mod features;
 mod models;
 mod open;
 mod output;
+mod progress;
 mod report;
 mod report_context;
 mod schema;
@@ -40,8 +41,8 @@ struct CommandLine {
 /// Options of every command.
 #[derive(Debug, Clone, Args)]
 pub struct Shared {
-    /// The model that reads: a .gguf file or a Hugging Face directory [default: SmolLM2-135M-Instruct from
-    /// the cache].
+    /// The model that reads: a .gguf file, a Hugging Face directory, or a name of `ragscope models list`
+    /// [default: SmolLM2-135M-Instruct from the cache].
     #[arg(long, global = true, value_name = "PATH")]
     pub model: Option<String>,
     /// Heads trained by `ragscope train` [default: those shipped for the default model].
@@ -66,7 +67,7 @@ enum Command {
     Eval(eval::EvalArguments),
     /// Write a report of a run: HTML, Markdown, JSON or plain text
     Report(report::ReportArguments),
-    /// List, fetch or locate models (the only command that uses the network)
+    /// List, fetch, show or verify models (the only command that uses the network)
     Models(models::ModelsArguments),
     /// Print the JSON Schema of evidence records
     Schema(schema::SchemaArguments),
@@ -104,7 +105,7 @@ pub fn main() -> ExitCode {
         Some(Command::Score(arguments)) => score::run(&shared, &arguments),
         Some(Command::Eval(arguments)) => eval::run(&shared, &arguments),
         Some(Command::Report(arguments)) => report::run(&arguments),
-        Some(Command::Models(arguments)) => models::run(&arguments),
+        Some(Command::Models(arguments)) => models::run(&shared, &arguments),
         Some(Command::Schema(arguments)) => schema::run(&arguments),
         Some(Command::Doctor(arguments)) => doctor::run(&shared, &arguments),
     };

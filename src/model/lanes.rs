@@ -57,6 +57,19 @@ pub(crate) fn sum(values: &[f32]) -> f32 {
     fold(lanes) + rest.iter().sum::<f32>()
 }
 
+/// Product sum of two slices of one length, in sixteen lanes.
+pub(crate) fn dot(left: &[f32], right: &[f32]) -> f32 {
+    let mut lanes = [0f32; LANES];
+    let (left, left_rest) = left.as_chunks::<LANES>();
+    let (right, right_rest) = right.as_chunks::<LANES>();
+    for (left, right) in left.iter().zip(right) {
+        for ((lane, a), b) in lanes.iter_mut().zip(left).zip(right) {
+            *lane += a * b;
+        }
+    }
+    fold(lanes) + left_rest.iter().zip(right_rest).map(|(a, b)| a * b).sum::<f32>()
+}
+
 /// Sum of squares in sixteen lanes.
 pub(crate) fn sum_of_squares(values: &[f32]) -> f32 {
     let mut lanes = [0f32; LANES];

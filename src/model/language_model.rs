@@ -1,8 +1,8 @@
 //! A whole model: text side and decoder, opened together.
 
 use super::{
-    CacheDirectory, Decoder, DecoderError, LocationError, ModelLocation, ModelTextError, Prompt, TextModel,
-    TokenizedText, UserTurn,
+    CacheDirectory, Decoder, DecoderError, GenerationError, LocationError, ModelLocation, ModelTextError,
+    Prompt, TextModel, TokenizedText, UserTurn,
 };
 
 /// Why a model could not be opened or could not read.
@@ -17,6 +17,9 @@ pub enum ModelError {
     /// Its weights or their arithmetic.
     #[error(transparent)]
     Decoder(#[from] DecoderError),
+    /// What was asked of it.
+    #[error(transparent)]
+    Generation(#[from] GenerationError),
 }
 
 /// A language model that can read prompts and answers.

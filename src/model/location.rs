@@ -4,10 +4,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::cache::{CacheDirectory, DEFAULT_MODEL};
+use super::cache::{CacheDirectory, CachedState, DEFAULT_MODEL};
 use super::gguf_split::split_name;
 use super::hugging_face_cache::{Environment, Repository};
 use super::ollama;
+use super::registry::{ModelSource, RegisteredModel};
 use crate::text::visible_line;
 
 /// The words on the command line that mean [`DEFAULT_MODEL`].
@@ -52,6 +53,8 @@ pub enum LocationError {
         /// Refs and commits of the repository that are there.
         revisions: Vec<String>,
     },
+    #[error("{name} is {state} (expected {}); get it with `ragscope models fetch {name}`", shown(.path))]
+    NotFetched { name: &'static str, state: &'static str, path: PathBuf },
     #[error("no model {name:?} of Ollama's: {reason}")]
     Ollama { name: String, reason: String },
     #[error(
@@ -118,6 +121,9 @@ impl ModelLocation {
         if DEFAULT_WORDS.contains(&given.to_lowercase().as_str()) {
             return Self::default_in(cache);
         }
+        if let Some(model) = RegisteredModel::find(given) {
+            return registered(model, cache, variable);
+        }
         if let Some(name) = given.strip_prefix(ollama::PREFIX) {
             return gguf(&ollama::find(name, variable)?);
         }
@@ -149,6 +155,33 @@ impl ModelLocation {
     /// Whether the weights are in a GGUF file.
     pub fn is_gguf(&self) -> bool {
         !matches!(self, Self::Directory(_))
+    }
+}
+
+/// A model with a name of its own, where it is fetched or downloaded to.
+fn registered(
+    model: &'static RegisteredModel,
+    cache: &CacheDirectory,
+    variable: Environment,
+) -> Result<ModelLocation, LocationError> {
+    let Some(known) = model.known() else {
+        return match &model.source {
+            ModelSource::Repository(hub) => match Repository::parse(hub.name) {
+                Some(repository) => directory(&repository.find(variable)?),
+                None => Err(LocationError::NotFound(hub.name.to_owned())),
+            },
+            ModelSource::File(_) => Err(LocationError::NotFound(model.name.to_owned())),
+        };
+    };
+    let path = cache.model_path(&known);
+    match known.state(cache) {
+        CachedState::Present => Ok(ModelLocation::Gguf(path)),
+        CachedState::Absent => {
+            Err(LocationError::NotFetched { name: model.name, state: "not here yet", path })
+        }
+        CachedState::Damaged => {
+            Err(LocationError::NotFetched { name: model.name, state: "of the wrong size", path })
+        }
     }
 }
 
@@ -341,6 +374,22 @@ mod tests {
         assert!(!message("models/mine.gguf").contains("hf download"));
         assert!(message("nowhere").contains("ragscope models fetch"));
         assert!(message("ollama:tiny").contains("ollama pull tiny"));
+    }
+
+    #[test]
+    fn a_registered_name_means_its_file_or_says_how_to_fetch_it() {
+        let (_folder, cache) = empty_cache();
+        let known = RegisteredModel::find("gemma-3-270m").unwrap().known().unwrap();
+        let parse = || ModelLocation::parse_in(Some("Gemma-3-270M"), &cache, &|_| None);
+        let message = parse().unwrap_err().to_string();
+        assert!(message.contains("`ragscope models fetch gemma-3-270m`"), "{message}");
+        fs::create_dir_all(cache.models()).unwrap();
+        let file = fs::File::create(cache.model_path(&known)).unwrap();
+        assert!(parse().unwrap_err().to_string().contains("of the wrong size"));
+        file.set_len(known.size).unwrap();
+        assert_eq!(parse().unwrap(), ModelLocation::Gguf(cache.model_path(&known)));
+        let hub = ModelLocation::parse_in(Some("qwen3-8b"), &cache, &|_| None).unwrap_err().to_string();
+        assert!(hub.contains("Qwen/Qwen3-8B") && hub.contains("hf download"), "{hub}");
     }
 
     #[test]

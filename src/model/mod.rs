@@ -4,12 +4,13 @@
 //! |---|---|
 //! | `language_model` | all of it opened together: [`LanguageModel`] |
 //! | `location`, `hugging_face_cache`, `ollama` | where models lie |
-//! | `cache`, `fetch`, `pip`, `hash` | the default one and how it gets there |
+//! | `registry`, `cache`, `fetch`, `pip`, `hash`, `verify` | models with a name of their own, and how they get there |
 //! | `gguf_metadata`, `gguf_split`, `facts` | what a model file says of itself |
 //! | `tokenizer`, `token_ranges` | text to ids with byte ranges |
 //! | `tokenizer_gguf`, `tokenizer_byte_level`, `tokenizer_scores` | tokenizers out of GGUF vocabularies |
 //! | `chat`, `chat_engine`, `chat_source`, `prompt` | the model's own template, segments mapped to token ranges |
 //! | `config`, `weights`, `rope`, `decoder`, `block` | the instrumented decoder, of every architecture |
+//! | `generation`, `stop_tokens`, `text_stream` | answers written by the model, as text that comes in pieces |
 //! | `attention`, `attention_plain`, `capture` | fused attention that sums while rows are hot, and its oracle |
 
 mod attention;
@@ -32,6 +33,7 @@ mod decoder_tests;
 mod elementwise;
 mod facts;
 mod fetch;
+mod generation;
 mod gguf_metadata;
 mod gguf_split;
 mod hash;
@@ -45,13 +47,16 @@ mod ollama;
 mod pip;
 mod product;
 mod prompt;
+mod registry;
 mod rope;
 #[cfg(test)]
 mod small_gguf;
 #[cfg(test)]
 mod small_model;
+mod stop_tokens;
 mod text_error;
 mod text_model;
+mod text_stream;
 mod token_ranges;
 mod tokenizer;
 mod tokenizer_byte_level;
@@ -59,6 +64,7 @@ mod tokenizer_gguf;
 #[cfg(test)]
 mod tokenizer_gguf_tests;
 mod tokenizer_scores;
+mod verify;
 mod weights;
 #[cfg(test)]
 mod weights_gguf_tests;
@@ -66,14 +72,17 @@ mod weights_gguf_tests;
 mod weights_tests;
 
 pub use attention::AttentionKernel;
-pub use cache::{CacheDirectory, CachedModel, CachedState, DEFAULT_MODEL, KnownModel, cached_models};
+pub use cache::{
+    CacheDirectory, CachedModel, CachedState, DEFAULT_MODEL, KnownModel, WheelMember, cached_models,
+};
 pub use capture::{Capture, CaptureRequest};
 pub use chat::{ChatLayout, ChatPiece, ChatTemplate};
 pub use config::{Architecture, ModelConfig};
-pub use decoder::{Decoder, Prefix};
+pub use decoder::{Decoder, MemoryEstimate, ModelSummary, Prefix, Sequence, StoredAs};
 pub use decoder_error::DecoderError;
 pub use facts::TextModelFacts;
 pub use fetch::{FetchError, FetchProgress, FetchStage, Fetched, by_hand, fetch, install};
+pub use generation::{Generated, GenerationError, GenerationSettings, StopReason};
 pub use gguf_metadata::{GgufMetadata, GgufValue};
 pub use hash::{remembered_sha256, sha256_file, sha256_of};
 pub use language_model::{LanguageModel, ModelError};
@@ -81,7 +90,11 @@ pub use layer::StateLayer;
 pub use location::{LocationError, ModelLocation};
 pub use pip::PipCommand;
 pub use prompt::{Prompt, PromptSegment, SegmentKind, UserTurn};
+pub use registry::{HubRepository, ModelSource, ModelTerms, PackagedFile, RegisteredModel};
 pub use rope::{RopeConfig, RopeScaling};
+pub use stop_tokens::StopTokens;
 pub use text_error::ModelTextError;
 pub use text_model::TextModel;
+pub use text_stream::TextStream;
 pub use tokenizer::{ModelTokenizer, TokenizedText};
+pub use verify::{Verification, verify};

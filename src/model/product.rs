@@ -5,8 +5,13 @@
 
 use candle_core::backend::BackendStorage;
 use candle_core::{CpuStorage, Layout, Shape};
+use rayon::prelude::*;
 
 use super::DecoderError;
+use super::lanes;
+
+/// Rows of a projection that one task multiplies with a single row: less is not worth a thread.
+const ROWS_OF_A_TASK: usize = 64;
 
 /// A row-major f32 matrix.
 #[derive(Debug)]
@@ -77,6 +82,16 @@ impl View<'_> {
         }
     }
 
+    /// Its first row where the numbers of a row lie side by side.
+    fn row(&self) -> Option<&[f32]> {
+        match self.storage {
+            CpuStorage::F32(values) if self.col_stride == 1 => {
+                values.get(self.offset..self.offset + self.cols)
+            }
+            _ => None,
+        }
+    }
+
     fn layout(&self) -> Layout {
         let shape = Shape::from((self.rows, self.cols));
         Layout::new(shape, vec![self.row_stride, self.col_stride], self.offset)
@@ -97,7 +112,13 @@ pub(crate) fn product(left: View, right: View) -> Result<Vec<f32>, DecoderError>
 }
 
 /// `input` [rows, in] through a projection stored as [out, in]: [rows, out].
+///
+/// One row alone is bound by the memory that the weights come from, so they are read once and in order.
 pub(crate) fn project(input: View, weight: &Matrix) -> Result<Vec<f32>, DecoderError> {
+    if let (1, Some(row)) = (input.rows, input.row().filter(|row| row.len() == weight.cols)) {
+        let rows = weight.values().par_chunks(weight.cols.max(1)).with_min_len(ROWS_OF_A_TASK);
+        return Ok(rows.map(|weights| lanes::dot(row, weights)).collect());
+    }
     product(input, weight.view().transposed())
 }
 
@@ -112,5 +133,19 @@ mod tests {
         assert_eq!(project(a.view_rows(1, 2), &b).unwrap(), [8.0, 18.0, 28.0, 14.0, 32.0, 50.0]);
         assert_eq!(product(a.view().transposed(), b.view()).unwrap(), [26.0, 32.0, 35.0, 44.0]);
         assert!(product(a.view(), b.view()).is_err());
+    }
+
+    #[test]
+    fn one_row_goes_through_a_projection_as_several_do() {
+        let number = |i: usize| (i * 7919 % 1000) as f32 / 500.0 - 1.0;
+        let weight = Matrix::new((0..300 * 45).map(number).collect(), 300, 45);
+        let rows = Matrix::new((0..3 * 45).map(|i| number(i + 17)).collect(), 3, 45);
+        let several = project(rows.view(), &weight).unwrap();
+        for row in 0..3 {
+            let one = project(rows.view_rows(row, 1), &weight).unwrap();
+            let want = &several[row * 300..][..300];
+            assert!(one.iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-5) && one.len() == 300);
+        }
+        assert!(project(Matrix::new(vec![1.0; 44], 1, 44).view(), &weight).is_err());
     }
 }

@@ -6,14 +6,17 @@ use super::facts::TextModelFacts;
 use super::gguf_metadata::GgufMetadata;
 use super::location::ModelLocation;
 use super::prompt::{Prompt, UserTurn};
+use super::stop_tokens::StopTokens;
 use super::text_error::ModelTextError;
 use super::tokenizer::ModelTokenizer;
 
-/// A model's tokenizer, chat template and facts: everything but the weights.
+/// A model's tokenizer, chat template, stop tokens and facts: everything but the weights.
 #[derive(Debug)]
 pub struct TextModel {
     pub tokenizer: ModelTokenizer,
     pub chat: ChatTemplate,
+    /// What ends an answer.
+    pub stop: StopTokens,
     pub facts: TextModelFacts,
 }
 
@@ -24,15 +27,19 @@ impl TextModel {
         let path = location.path();
         if location.is_gguf() {
             let metadata = GgufMetadata::open(path)?;
+            let tokenizer = ModelTokenizer::from_gguf(&metadata)?;
             return Ok(Self {
-                tokenizer: ModelTokenizer::from_gguf(&metadata)?,
+                stop: StopTokens::from_gguf(&metadata, &tokenizer),
+                tokenizer,
                 chat: ChatTemplate::from_gguf(&metadata)?,
                 facts: TextModelFacts::of_gguf(path, &metadata, cache)?,
             });
         }
         let chat = ChatTemplate::from_directory(path)?;
+        let tokenizer = ModelTokenizer::from_directory(path, chat.source())?;
         Ok(Self {
-            tokenizer: ModelTokenizer::from_directory(path, chat.source())?,
+            stop: StopTokens::from_directory(path, &tokenizer)?,
+            tokenizer,
             chat,
             facts: TextModelFacts::of_directory(path, cache)?,
         })

@@ -5,7 +5,7 @@ mod reader;
 mod trace;
 mod trace_of;
 
-pub use crate::model::StateLayer;
-pub use prompt_form::{with_references, without_references};
-pub use reader::{ReadAnswer, Reader, ReadingError};
+pub use crate::model::{Generated, GenerationSettings, StateLayer, StopReason};
+pub use prompt_form::{no_passage_found, with_references, without_references};
+pub use reader::{ReadAnswer, Reader, ReadingError, WrittenAnswer};
 pub use trace::{LayerStates, LookbackMass, Trace};

@@ -44,6 +44,22 @@ pub fn without_references(question: &str) -> UserTurn {
     turn
 }
 
+/// The prompt for an answer that has to be written without any passage: it says that none was found, so
+/// that a model does not take its own memory for a reference.
+#[must_use]
+pub fn no_passage_found(question: &str) -> UserTurn {
+    let mut turn = UserTurn::new();
+    turn.push(SegmentKind::Instruction, QUESTION_INTRODUCTION);
+    turn.push(SegmentKind::Question, question);
+    turn.push(
+        SegmentKind::Instruction,
+        "\nBear in mind that your response should be strictly based on the passages that were found. No \
+         passage was found.\n\n",
+    );
+    turn.push(SegmentKind::Instruction, CLOSING);
+    turn
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,8 +84,17 @@ mod tests {
     }
 
     #[test]
+    fn a_question_without_passages_is_told_so_and_how_to_decline() {
+        let text = no_passage_found("which year?").text;
+        assert!(text.contains("which year?") && text.contains("No passage was found."));
+        assert!(text.ends_with("\"Unable to answer based on given passages.\"\noutput:"));
+        assert!(!text.contains("passage 1"));
+    }
+
+    #[test]
     fn segments_rebuild_the_turn() {
-        for turn in [with_references("q", &["a", "", "c"]), without_references("é?")] {
+        for turn in [with_references("q", &["a", "", "c"]), without_references("é?"), no_passage_found("w")]
+        {
             let rebuilt: String = turn.segments.iter().map(|(_, range)| &turn.text[range.clone()]).collect();
             assert_eq!(rebuilt, turn.text);
         }

@@ -1,5 +1,7 @@
 //! Reads answers, sharing what answers to one prompt have in common.
 
+mod write;
+
 use crate::model::{
     Capture, CaptureRequest, LanguageModel, ModelError, Prefix, Prompt, StateLayer, TokenizedText,
 };
@@ -7,6 +9,8 @@ use crate::model::{
 use super::prompt_form::{with_references, without_references};
 use super::trace::Trace;
 use super::trace_of::trace_of;
+
+pub use write::WrittenAnswer;
 
 /// Why an answer could not be read.
 #[derive(Debug, thiserror::Error)]

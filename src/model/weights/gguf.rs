@@ -71,6 +71,22 @@ impl GgufWeights {
         Ok((weights, config))
     }
 
+    /// Storage type and number of values of every tensor.
+    pub(crate) fn storage(&self) -> impl Iterator<Item = (String, u64)> {
+        self.parts.iter().flat_map(|part| part.header.tensors.values()).map(|tensor| {
+            let name = dtype(tensor.kind).map_or_else(
+                || format!("GGML type {}", tensor.kind),
+                |kind| format!("{kind:?}").replace('K', "_K"),
+            );
+            (name, tensor.shape.iter().fold(1u64, |count, side| count.saturating_mul(*side as u64)))
+        })
+    }
+
+    /// Bytes of all parts.
+    pub(crate) fn file_bytes(&self) -> u64 {
+        self.parts.iter().map(|part| part.header.file_length).sum()
+    }
+
     /// A stored tensor and the part that holds it.
     fn tensor(&self, name: &str) -> Option<(&Part, &GgufTensor)> {
         self.parts.iter().find_map(|part| Some((part, part.header.tensors.get(name)?)))

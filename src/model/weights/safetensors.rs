@@ -82,6 +82,14 @@ impl SafetensorsWeights {
         Ok(weights)
     }
 
+    /// Storage type and number of values of every tensor.
+    pub(crate) fn storage(&self) -> impl Iterator<Item = (String, u64)> {
+        self.tensors.values().map(|stored| {
+            let values = stored.shape.iter().fold(1u64, |count, side| count.saturating_mul(*side as u64));
+            (stored.dtype.clone(), values)
+        })
+    }
+
     fn add(&mut self, path: &Path) -> Result<(), DecoderError> {
         let failed = |source| DecoderError::Read { path: path.to_owned(), source };
         let wrong = |reason: String| container(path, "safetensors", reason);
