@@ -168,12 +168,16 @@ fn as_text(
     let bar = progress_bar("answers");
     let mut evidence: Vec<Evidence> = Vec::new();
     let mut complete = false;
+    let mut last_told = String::new();
     for message in messages {
         match message {
             Message::Stage(stage) => {
                 bar.set_message(crate::text::visible_line(&stage).into_owned());
-                if !std::io::stderr().is_terminal() {
-                    output::tell(&stage);
+                // What follows a colon counts on; where no bar can be drawn, each stage is told once.
+                let told = stage.split(':').next().unwrap_or_default();
+                if !std::io::stderr().is_terminal() && told != last_told {
+                    output::tell(told);
+                    told.clone_into(&mut last_told);
                 }
             }
             Message::Notice(notice) => {

