@@ -54,7 +54,7 @@ impl Decoder {
         Ok(Sequence { prefix: prefix.clone(), heads, tokens: prefix.tokens })
     }
 
-    /// Reads one token and gives the logits of the next one, [V]. After an error the sequence must not be
+    /// Reads one token and gives the logits of the next one, `[V]`. After an error the sequence must not be
     /// used any more.
     ///
     /// # Errors
