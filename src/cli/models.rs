@@ -259,7 +259,7 @@ fn verify_models(cache: &CacheDirectory, named: Option<&str>) -> Outcome {
     let mut damaged = 0;
     for (location, expected) in &locations {
         for file in verify(location, expected.as_deref()).map_err(Failure::model)? {
-            let path = visible_line(&file.path.display().to_string()).into_owned();
+            let path = crate::text::visible_path(&file.path);
             text += &match &file.expected {
                 Some(expected) if file.is_damaged() => {
                     damaged += 1;

@@ -64,7 +64,7 @@ impl InspectionArguments {
 /// Opens whatever the path holds.
 pub fn run(shared: &Shared, arguments: &OpenArguments) -> Outcome {
     let path = &arguments.path;
-    let shown = crate::text::visible_line(&path.display().to_string()).into_owned();
+    let shown = crate::text::visible_path(path);
     let defaults =
         HeadFiles::read(&head_source(shared)).and_then(|files| files.thresholds()).map_err(failure_of)?;
     let showing = Showing {
@@ -93,7 +93,7 @@ pub fn head_source(shared: &Shared) -> HeadSource {
 
 /// Reads a calibration artefact.
 pub fn read_calibration(path: &Path) -> Outcome<CalibrationArtefact> {
-    let shown = crate::text::visible_line(&path.display().to_string()).into_owned();
+    let shown = crate::text::visible_path(path);
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::input_message(format!("cannot read the calibration {shown}: {error}")))?;
     CalibrationArtefact::from_json(&text).map_err(Failure::input)

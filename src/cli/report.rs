@@ -49,7 +49,7 @@ pub fn run(arguments: &ReportArguments) -> Outcome {
     let defaults: Thresholds =
         HeadFiles::read(&HeadSource::Shipped).and_then(|files| files.thresholds()).map_err(failure_of)?;
     let thresholds = arguments.thresholds.over(&defaults)?;
-    let shown = crate::text::visible_line(&arguments.run.display().to_string()).into_owned();
+    let shown = crate::text::visible_path(&arguments.run);
     let context = context(
         &format!("ragscope report on {shown}"),
         &format!("ragscope report {shown}"),

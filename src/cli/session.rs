@@ -1,5 +1,6 @@
 //! An inspection in front of someone: on the screen where there is one, else as text.
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -166,7 +167,7 @@ fn as_text(
     messages: &Receiver<Message>,
 ) -> Outcome {
     let bar = progress_bar("answers");
-    let mut evidence: Vec<Evidence> = Vec::new();
+    let mut by_row: BTreeMap<usize, Evidence> = BTreeMap::new();
     let mut complete = false;
     let mut last_told = String::new();
     for message in messages {
@@ -191,19 +192,18 @@ fn as_text(
                     output::tell(&format!("{done} of {total} answers read"));
                 }
             }
-            Message::Evidence(one) => match evidence.iter_mut().find(|known| known.row == one.row) {
-                Some(known) => *known = *one,
-                None => evidence.push(*one),
-            },
+            Message::Evidence(one) => {
+                by_row.insert(one.row, *one);
+            }
             Message::Finished => complete = true,
             Message::Planned(_) | Message::Failed(_) => {}
         }
     }
     bar.finish_and_clear();
-    if evidence.is_empty() && !complete {
+    if by_row.is_empty() && !complete {
         return Ok(());
     }
-    evidence.sort_by_key(|one| one.row);
+    let evidence: Vec<Evidence> = by_row.into_values().collect();
     let context = context(&showing.title, &showing.command, certified.get(), &showing.thresholds);
     output::print(&plain(&evidence, &showing.thresholds, &context))?;
     if showing.write_html && complete {

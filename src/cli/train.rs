@@ -1,6 +1,6 @@
 //! `ragscope train`: token and answer heads from labelled answers.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
@@ -128,11 +128,7 @@ pub fn run(shared: &Shared, arguments: &TrainArguments) -> Outcome {
         &blocks,
     );
     write("card.md", card.as_bytes())?;
-    output::print(&format!("{}\n\nwritten to {}\n", card, shown(&arguments.output)))
-}
-
-fn shown(path: &Path) -> String {
-    crate::text::visible_line(&path.display().to_string()).into_owned()
+    output::print(&format!("{}\n\nwritten to {}\n", card, crate::text::visible_path(&arguments.output)))
 }
 
 fn card(

@@ -114,11 +114,7 @@ impl AnswerHead {
 
     /// P(answer is consistent).
     pub fn probability(&self, trace: &Trace) -> Result<f64, DetectError> {
-        let shape = ModelShape::of(trace);
-        if shape != self.card.model.shape {
-            let (expected, found) = (self.card.model.shape.to_string(), shape.to_string());
-            return Err(DetectError::OtherShape { expected, found });
-        }
+        self.card.model.shape.check(trace)?;
         Ok(self.model.probability(&answer_vector(trace, self.card.features)?))
     }
 

@@ -63,6 +63,15 @@ impl ModelShape {
     pub const fn of(trace: &Trace) -> Self {
         Self { layers: trace.layers, heads: trace.heads, hidden_size: trace.hidden_size }
     }
+
+    /// Refuses a trace of a model of another shape.
+    pub fn check(self, trace: &Trace) -> Result<(), DetectError> {
+        let found = Self::of(trace);
+        if found == self {
+            return Ok(());
+        }
+        Err(DetectError::OtherShape { expected: self.to_string(), found: found.to_string() })
+    }
 }
 
 impl std::fmt::Display for ModelShape {

@@ -7,7 +7,7 @@ use crate::reading::{StateLayer, Trace};
 use super::card::{HeadTensor, HeadTensors, Making, read_card, short_hash, write_head};
 use super::mlp::Linear;
 use super::{
-    BlockValues, DetectError, FeatureBlock, FeatureRows, LogisticRegression, Mlp, ModelIdentity, ModelShape,
+    BlockValues, DetectError, FeatureBlock, FeatureRows, LogisticRegression, Mlp, ModelIdentity,
     Standardisation, layers_of,
 };
 
@@ -124,11 +124,8 @@ impl TokenHead {
 
     /// Scores of an answer, `[T]`, in [0, 1], never smoothed.
     pub fn score(&self, trace: &Trace) -> Result<Vec<f32>, DetectError> {
-        let shape = ModelShape::of(trace);
-        if shape != self.card.model.shape {
-            let (expected, found) = (self.card.model.shape.to_string(), shape.to_string());
-            return Err(DetectError::OtherShape { expected, found });
-        }
+        let shape = self.card.model.shape;
+        shape.check(trace)?;
         let tokens = trace.token_ids.len();
         if tokens == 0 {
             return Ok(Vec::new());
@@ -220,6 +217,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::detect::ModelShape;
     use crate::detect::synthetic::{Planted, trace};
     use crate::detect::{CortexSettings, LogisticSettings, MlpSettings};
 

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, Write};
 use std::path::Path;
 
 use super::record::{Evidence, SCHEMA};
-use crate::text::{escaped_json, visible_line};
+use crate::text::{escaped_json, visible_line, visible_path};
 
 /// Why evidence could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -71,8 +71,7 @@ pub fn parse_line(text: &str, line: usize) -> Result<Evidence, EvidenceError> {
 
 /// Reads a whole run. A torn last line (a run that was killed while writing) is left out and said.
 pub fn read_run(path: &Path) -> Result<(Vec<Evidence>, Option<String>), EvidenceError> {
-    let unreadable =
-        |source| EvidenceError::Read { path: visible_line(&path.display().to_string()).into_owned(), source };
+    let unreadable = |source| EvidenceError::Read { path: visible_path(path), source };
     let file = std::fs::File::open(path).map_err(unreadable)?;
     let mut reader = io::BufReader::new(file);
     let mut run = Vec::new();

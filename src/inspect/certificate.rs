@@ -139,13 +139,13 @@ impl Certificate {
 
     /// Calibrates the halves of a data set on each other, grouped by source.
     pub fn from_halves(
+        scored: &ScoredQuestions,
         dataset: &Dataset,
         corpus: &Corpus,
         k: usize,
         mode: CalibrationMode,
         seed: u64,
     ) -> Result<Self, InspectError> {
-        let scored = score_questions(dataset, corpus, k, &LabelSettings::default())?;
         if scored.scores.len() < LEAST_QUESTIONS {
             return Ok(Self::Absent(format!(
                 "not calibrated: {} questions name the document that holds their answer, at least \

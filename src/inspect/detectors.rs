@@ -77,10 +77,7 @@ impl HeadFiles {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, InspectError> {
-    std::fs::read(path).map_err(|source| InspectError::Head {
-        path: crate::text::visible_line(&path.display().to_string()).into_owned(),
-        source,
-    })
+    std::fs::read(path).map_err(|source| InspectError::Head { path: crate::text::visible_path(path), source })
 }
 
 /// Detectors bound to a model.

@@ -76,14 +76,18 @@ impl Plan {
             return Ok((ChunkSource { corpus: None, certificate, top_k: self.top_k }, None));
         }
         let corpus = Corpus::index(&self.dataset.documents, self.chunking, self.bm25)?;
-        let certificate = match &self.calibration {
-            Some(artefact) => Certificate::from_artefact(artefact.clone(), self.mode, &corpus, self.top_k),
-            None => Certificate::from_halves(&self.dataset, &corpus, self.top_k, self.mode, self.seed)?,
-        };
+        if let Some(artefact) = &self.calibration {
+            // Without a verdict: it is about the data that calibrated, and a few records of this run say
+            // nothing about that.
+            let certificate = Certificate::from_artefact(artefact.clone(), self.mode, &corpus, self.top_k);
+            let summary = certificate.summary();
+            return Ok((ChunkSource { corpus: Some(corpus), certificate, top_k: self.top_k }, summary));
+        }
+        let scored = score_questions(&self.dataset, &corpus, self.top_k, &LabelSettings::default())?;
+        let certificate =
+            Certificate::from_halves(&scored, &self.dataset, &corpus, self.top_k, self.mode, self.seed)?;
         let mut summary = certificate.summary();
-        // A verdict is about the data that calibrated; a few records of this run say nothing about that.
-        if let (Some(summary), None) = (&mut summary, &self.calibration) {
-            let scored = score_questions(&self.dataset, &corpus, self.top_k, &LabelSettings::default())?;
+        if let Some(summary) = &mut summary {
             summary.verdict = verdict(&scored.scores, self.top_k, Alpha::default(), self.mode);
         }
         Ok((ChunkSource { corpus: Some(corpus), certificate, top_k: self.top_k }, summary))

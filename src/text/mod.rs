@@ -5,5 +5,5 @@ mod visible;
 mod words;
 
 pub use sentences::sentences;
-pub use visible::{escaped_json, visible, visible_char, visible_line};
+pub use visible::{escaped_json, visible, visible_char, visible_line, visible_path};
 pub use words::{Word, words};

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
+use std::path::Path;
 
 /// What is shown instead of `c` when `c` would act on a terminal or hide the order of text.
 ///
@@ -62,6 +63,12 @@ pub fn escaped_json(json: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(escaped)
+}
+
+/// A path as one line, for messages.
+#[must_use]
+pub fn visible_path(path: &Path) -> String {
+    visible_line(&path.display().to_string()).into_owned()
 }
 
 fn replace(text: &str, keep_line_feeds: bool) -> Cow<'_, str> {

@@ -258,11 +258,8 @@ impl FeatureStore {
         if self.contains(&answer.key) {
             return Err(EvaluationError::Duplicate { key: answer.key.clone() });
         }
-        let (wanted, found) = (self.header.model.shape, ModelShape::of(trace));
-        if wanted != found {
-            let (expected, found) = (wanted.to_string(), found.to_string());
-            return Err(DetectError::OtherShape { expected, found }.into());
-        }
+        let wanted = self.header.model.shape;
+        wanted.check(trace)?;
         if trace.token_ranges.len() != trace.token_ids.len() {
             let (expected, found) = (trace.token_ids.len(), trace.token_ranges.len());
             return Err(DetectError::TraceShape { field: "token_ranges", expected, found }.into());
