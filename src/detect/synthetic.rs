@@ -80,6 +80,10 @@ pub(crate) fn trace(planted: &Planted) -> Trace {
         log_prob_with: (0..tokens).map(|_| -1.0 - noise().abs()).collect(),
         log_prob_without: (0..tokens).map(|_| -2.0 - noise().abs()).collect(),
         entropy_with: (0..tokens).map(|_| 1.0 + noise().abs()).collect(),
+        divergence: Some((0..tokens).map(|_| noise().abs()).collect()),
+        lexical_support: (0..tokens).map(|token| f32::from(u8::from(shift(token) == 0.0))).collect(),
+        self_attention: Some((0..tokens * layers).map(|_| -2.0 - noise().abs()).collect()),
+        information_contribution: Some((0..tokens * layers).map(|_| 0.3 + 0.1 * noise()).collect()),
         lookback: LookbackMass {
             chunk_tokens: (0..chunks).map(|chunk| 5 + chunk).collect(),
             prompt_tokens: 12 + 6 * chunks,

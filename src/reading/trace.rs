@@ -23,6 +23,17 @@ pub struct Trace {
     pub log_prob_without: Vec<f32>,
     /// Entropy of the next-token distribution that predicts the token, with references, nats, `[T]`.
     pub entropy_with: Vec<f32>,
+    /// Kullback-Leibler divergence of the next-token distribution with references from the one without, in
+    /// nats, for the row that predicts each token, `[T]`. Only when asked for.
+    pub divergence: Option<Vec<f32>>,
+    /// 1 where the token belongs to a word that occurs in the passages or is no content word, else 0, `[T]`.
+    pub lexical_support: Vec<f32>,
+    /// Sum over heads of the natural logarithm of the attention of each token's OWN row on itself, with
+    /// references, [T, L] (LLM-Check). Only when asked for.
+    pub self_attention: Option<Vec<f32>>,
+    /// Information contribution of each layer to each token's OWN row, with references, [T, L] (ICR Probe).
+    /// Only when asked for.
+    pub information_contribution: Option<Vec<f32>>,
     /// The attention that flowed from the row that PREDICTS each token, in the pass with references.
     pub lookback: LookbackMass,
 }
