@@ -21,7 +21,13 @@ pub fn run(shared: &Shared) -> Outcome {
     let dataset = Dataset::open(&folder, &OpenOptions::default()).map_err(Failure::input)?;
     let heads = head_source(shared);
     let thresholds = HeadFiles::read(&heads).and_then(|files| files.thresholds()).map_err(failure_of)?;
-    let plan = Plan { model: shared.model.clone(), may_fetch: true, heads, ..Plan::new(dataset, cache) };
+    let plan = Plan {
+        model: shared.model.clone(),
+        placement: shared.placement()?,
+        may_fetch: true,
+        heads,
+        ..Plan::new(dataset, cache)
+    };
     let showing = Showing {
         title: "ragscope on its sample data".to_owned(),
         command: "ragscope open sample_data".to_owned(),

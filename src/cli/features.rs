@@ -38,13 +38,19 @@ pub struct Features {
 
 /// Opens data and model, reads what is not in the store yet.
 pub fn extract(shared: &Shared, data: &DataArguments, arguments: &FeatureArguments) -> Outcome<Features> {
+    let placement = shared.placement()?;
     let dataset = data.open()?;
     let cache = cache_directory()?;
     let location = ModelLocation::parse(shared.model.as_deref(), &cache).map_err(Failure::model)?;
-    let model = LanguageModel::open(&location, &cache).map_err(Failure::model)?;
+    let model = LanguageModel::open_on(&location, &cache, placement).map_err(Failure::model)?;
     let header = store_header(&model, &dataset);
     let folder = arguments.store.clone().unwrap_or_else(|| {
-        cache.path().join("features").join(format!("{}-{}", header.data_hash, header.model.hash))
+        cache.path().join("features").join(format!(
+            "{}-{}{}",
+            header.data_hash,
+            header.model.hash,
+            placement.suffix()
+        ))
     });
     let mut store = FeatureStore::open(&folder, &header).map_err(Failure::input)?;
     let corpus = if dataset.documents.is_empty() {

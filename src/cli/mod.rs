@@ -5,6 +5,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::model::{DeviceChoice, NumberType, Placement};
+
 mod certify;
 mod data_set;
 mod demo;
@@ -48,9 +50,29 @@ pub struct Shared {
     /// Heads trained by `ragscope train` [default: those shipped for the default model].
     #[arg(long, global = true, value_name = "DIRECTORY")]
     pub heads: Option<PathBuf>,
+    /// Where the model computes: auto, cpu, cuda:N or metal; auto takes the first GPU that this build knows and
+    /// that answers. `cpu:tensors` computes the GPUs' way on the CPU: slow, only to check that way.
+    #[arg(long, global = true, value_name = "DEVICE", default_value = "auto",
+          value_parser = str::parse::<DeviceChoice>)]
+    pub device: DeviceChoice,
+    /// Numbers of weights, keys and values: auto (f32), f32, bf16 or f16; half precision on GPUs only.
+    #[arg(long, global = true, value_name = "TYPE", default_value = "auto",
+          value_parser = str::parse::<NumberType>)]
+    pub dtype: NumberType,
     /// Colours of the terminal inspector.
     #[arg(long, global = true, value_name = "THEME", default_value = "auto")]
     pub theme: String,
+}
+
+impl Shared {
+    /// Where the model goes; what this build can never do is a fault of the command line.
+    pub fn placement(&self) -> Outcome<Placement> {
+        let placement = Placement { device: self.device, dtype: self.dtype };
+        match placement.check() {
+            Ok(()) => Ok(placement),
+            Err(error) => Err(Failure::Usage(format!("--device, --dtype: {error}"))),
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]

@@ -15,6 +15,7 @@ use crate::text::visible_line;
 use super::signals::cancel_on_interrupt;
 use super::{Failure, Outcome, Shared, output};
 
+mod bench;
 mod show;
 
 /// Options of `ragscope models`.
@@ -47,6 +48,8 @@ enum Action {
     },
     /// Say what a model is: architecture, shape, storage, memory, and which heads fit it
     Show(show::ShowArguments),
+    /// Time reading with and without capture, one `name value unit` a line; the device is `--device`
+    Bench(bench::BenchArguments),
     /// Hash model files again and compare with what was published
     Verify {
         /// A name, a .gguf file or a directory [default: everything that is here by name]
@@ -70,6 +73,7 @@ pub fn run(shared: &Shared, arguments: &ModelsArguments) -> Outcome {
         Some(Action::List { json }) => list(&cache, *json),
         Some(Action::Path) => output::print(&format!("{}\n", cache.model_path(&DEFAULT_MODEL).display())),
         Some(Action::Show(arguments)) => show::run(shared, &cache, arguments),
+        Some(Action::Bench(arguments)) => bench::run(shared, &cache, arguments),
         Some(Action::Verify { model }) => verify_models(&cache, model.as_deref()),
         Some(Action::Fetch { name, from, accept_terms }) => {
             let model = RegisteredModel::find(name).ok_or_else(|| {

@@ -53,6 +53,7 @@ impl InspectionArguments {
         let calibrated_k = calibration.as_ref().map(|artefact| artefact.source.k);
         Ok(Plan {
             model: shared.model.clone(),
+            placement: shared.placement()?,
             heads: head_source(shared),
             top_k: self.top_k.map(usize::from).or(calibrated_k).unwrap_or(defaults.top_k),
             calibration,

@@ -117,7 +117,7 @@ pub fn run(shared: &Shared, arguments: &ScoreArguments) -> Outcome {
     };
     let plan = arguments.inspection.plan(shared, dataset)?;
     let location = ModelLocation::parse(plan.model.as_deref(), &plan.cache).map_err(Failure::model)?;
-    let model = LanguageModel::open(&location, &plan.cache).map_err(Failure::model)?;
+    let model = LanguageModel::open_on(&location, &plan.cache, plan.placement).map_err(Failure::model)?;
     let mut inspector = inspector(&plan, &model)?;
     let mut sink = Sink::open(&arguments.output, arguments.force)?;
     let cancel = cancel_on_interrupt();

@@ -9,7 +9,7 @@ use crate::data::{Dataset, Row};
 use crate::evidence::{Evidence, Provenance};
 use crate::model::{
     CacheDirectory, DEFAULT_MODEL, FetchProgress, FetchStage, LanguageModel, ModelLocation, PipCommand,
-    TextModelFacts, fetch,
+    Placement, TextModelFacts, fetch,
 };
 use crate::retrieval::{Bm25Settings, ChunkingSettings};
 
@@ -29,6 +29,8 @@ pub struct Plan {
     pub dataset: Dataset,
     /// `--model`; `None`: the default model.
     pub model: Option<String>,
+    /// Where the model computes.
+    pub placement: Placement,
     /// Whether the default model may be fetched when it is absent.
     pub may_fetch: bool,
     /// Where heads come from.
@@ -56,6 +58,7 @@ impl Plan {
         Self {
             dataset,
             model: None,
+            placement: Placement::CPU,
             may_fetch: false,
             heads: HeadSource::Shipped,
             top_k: 5,
@@ -192,7 +195,7 @@ pub fn run(
     provenance.model = Some(facts.name.clone());
     provenance.model_hash = Some(facts.short_hash().to_owned());
     provenance.head_hash = heads.hash_for(facts.short_hash())?;
-    let folder = plan.cache.path().join("evidence");
+    let folder = plan.cache.path().join(format!("evidence{}", plan.placement.suffix()));
     let unusable = |source| InspectError::Cache { path: folder.display().to_string(), source };
     let mut cache = EvidenceCache::open(&folder, &provenance).map_err(unusable)?;
     let total = to_read.len();
@@ -210,7 +213,7 @@ pub fn run(
         return Ok(());
     }
     send(Message::Stage(format!("loading {}", facts.name)));
-    let model = LanguageModel::open(&location, &plan.cache)?;
+    let model = LanguageModel::open_on(&location, &plan.cache, plan.placement)?;
     let (detectors, notice) = bind_detectors(&model, &plan.heads, &heads)?;
     if let Some(notice) = notice {
         send(Message::Notice(notice));

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use super::attention::{AttentionKernel, KeyValues, WeightRequest};
 use super::block::Block;
+use super::device::{DeviceEngine, KeysAndValues, Placement};
 use super::product::Matrix;
 use super::rope::RopeTable;
 use super::weights::{GgufWeights, SafetensorsWeights, Weights};
@@ -21,10 +22,13 @@ use super::{DecoderError, ModelConfig, config};
 pub use sequence::Sequence;
 pub use summary::{MemoryEstimate, ModelSummary, StoredAs};
 
-/// A decoder in f32 on the CPU. Reading needs no mutable access: one decoder serves many threads.
+/// A decoder: over slices in f32 on the CPU, or over tensors of a device. Reading needs no mutable access: one decoder serves many threads.
 pub struct Decoder {
     config: ModelConfig,
+    /// Empty where a device holds them.
     weights: Weights,
+    /// Reads instead of the slices where there is one.
+    device: Option<DeviceEngine>,
     inverse_frequencies: Vec<f32>,
     /// Those of the blocks with a window, where they differ.
     local_frequencies: Option<Vec<f32>>,
@@ -38,6 +42,8 @@ pub struct Decoder {
 pub struct Prefix {
     /// One entry per block.
     layers: Arc<[KeyValues]>,
+    /// The same on a device; then `layers` is empty.
+    on_device: Arc<[KeysAndValues]>,
     tokens: usize,
     decoder: Arc<()>,
 }
@@ -79,10 +85,39 @@ impl Decoder {
         let local = config.local_rope.as_ref();
         let local_frequencies = local.map(|rope| rope.inverse_frequencies(config.head_dim));
         let kernel = AttentionKernel::default();
-        Self { config, weights, inverse_frequencies, local_frequencies, kernel, identity: Arc::new(()) }
+        Self {
+            config,
+            weights,
+            device: None,
+            inverse_frequencies,
+            local_frequencies,
+            kernel,
+            identity: Arc::new(()),
+        }
     }
 
-    /// The same decoder with attention computed another way.
+    /// The same decoder where it is asked for: weights move to a device, the host keeps none.
+    ///
+    /// # Errors
+    /// A device this build does not know, that does not answer, or whose memory is too small.
+    pub fn placed(self, placement: Placement) -> Result<Self, DecoderError> {
+        let Some((device, dtype)) = placement.resolve()? else { return Ok(self) };
+        let engine = DeviceEngine::new(self.weights, device, dtype)?;
+        // Prefixes read before mean nothing any more.
+        Ok(Self { weights: Weights::moved_away(), device: Some(engine), identity: Arc::new(()), ..self })
+    }
+
+    #[cfg(test)]
+    pub(super) fn device_mut(&mut self) -> Option<&mut DeviceEngine> {
+        self.device.as_mut()
+    }
+
+    /// Where it computes and in which numbers, such as `cpu f32` or `cuda bf16`.
+    pub fn placement(&self) -> String {
+        self.device.as_ref().map_or_else(|| "cpu f32".to_owned(), DeviceEngine::description)
+    }
+
+    /// The same decoder with attention computed another way; on a device there is one way only.
     #[must_use]
     pub fn with_attention(self, kernel: AttentionKernel) -> Self {
         Self { kernel, ..self }
@@ -98,6 +133,12 @@ impl Decoder {
     /// An unknown token, too many tokens, or a state that is not finite.
     pub fn prefix(&self, ids: &[u32]) -> Result<Prefix, DecoderError> {
         self.check_tokens(0, ids)?;
+        if let Some(device) = &self.device {
+            let ropes = self.rotations(0, ids.len());
+            let on_device = device.prefix(&self.config, ids, |block| ropes.of(block))?.into();
+            let decoder = Arc::clone(&self.identity);
+            return Ok(Prefix { layers: Arc::new([]), on_device, tokens: ids.len(), decoder });
+        }
         let nothing = self.nothing();
         let mut layers = Vec::with_capacity(self.config.layers);
         if ids.is_empty() {
@@ -117,7 +158,8 @@ impl Decoder {
                 layers.push(new);
             }
         }
-        Ok(Prefix { layers: layers.into(), tokens: ids.len(), decoder: Arc::clone(&self.identity) })
+        let decoder = Arc::clone(&self.identity);
+        Ok(Prefix { layers: layers.into(), on_device: Arc::new([]), tokens: ids.len(), decoder })
     }
 
     fn check_tokens(&self, before: usize, ids: &[u32]) -> Result<(), DecoderError> {
@@ -185,6 +227,7 @@ impl fmt::Debug for Decoder {
         f.debug_struct("Decoder")
             .field("config", &self.config)
             .field("kernel", &self.kernel)
+            .field("placement", &self.placement())
             .finish_non_exhaustive()
     }
 }

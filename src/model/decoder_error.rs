@@ -66,6 +66,28 @@ pub enum DecoderError {
     )]
     NotFinite { place: String },
 
+    #[error(
+        "{device}: this build knows no such device; build one that does with \
+         `cargo build --release --features {feature}`, or use --device cpu"
+    )]
+    NotBuilt { device: String, feature: &'static str },
+
+    #[error(
+        "{dtype} on the CPU: the CPU decoder computes in f32, half precision would be slower and less exact \
+         there; use --dtype f32 or a GPU"
+    )]
+    CpuNumbers { dtype: &'static str },
+
+    #[error("{device} does not answer: {}; check the driver with `nvidia-smi`, or use --device cpu", reason.escape_debug())]
+    NoDevice { device: String, reason: String },
+
+    #[error(
+        "the device ran out of memory while {work}, also with the smallest blocks of rows ({}); use --dtype bf16, \
+         fewer or shorter chunks, a smaller model, or --device cpu",
+        reason.escape_debug()
+    )]
+    DeviceMemory { work: String, reason: String },
+
     #[error("tensor arithmetic failed: {0}")]
     Arithmetic(#[from] candle_core::Error),
 }

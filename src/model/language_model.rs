@@ -2,7 +2,7 @@
 
 use super::{
     CacheDirectory, Decoder, DecoderError, GenerationError, LocationError, ModelLocation, ModelTextError,
-    Prompt, TextModel, TokenizedText, UserTurn,
+    Placement, Prompt, TextModel, TokenizedText, UserTurn,
 };
 
 /// Why a model could not be opened or could not read.
@@ -31,15 +31,25 @@ pub struct LanguageModel {
 }
 
 impl LanguageModel {
-    /// Opens tokenizer, template and weights. Never touches the network.
+    /// Opens tokenizer, template and weights for the CPU. Never touches the network.
     pub fn open(location: &ModelLocation, cache: &CacheDirectory) -> Result<Self, ModelError> {
+        Self::open_on(location, cache, Placement::CPU)
+    }
+
+    /// [`Self::open`] with the weights where they are asked for.
+    pub fn open_on(
+        location: &ModelLocation,
+        cache: &CacheDirectory,
+        placement: Placement,
+    ) -> Result<Self, ModelError> {
+        placement.check()?;
         let text = TextModel::open(location, cache)?;
         let decoder = if location.is_gguf() {
             Decoder::from_gguf(location.path())?
         } else {
             Decoder::from_directory(location.path())?
         };
-        Ok(Self { text, decoder })
+        Ok(Self { text, decoder: decoder.placed(placement)? })
     }
 
     /// Renders a user turn with the model's own chat template and tokenises it, segment by segment.

@@ -10,6 +10,7 @@
 //! | `tokenizer_gguf`, `tokenizer_byte_level`, `tokenizer_scores` | tokenizers out of GGUF vocabularies |
 //! | `chat`, `chat_engine`, `chat_source`, `prompt` | the model's own template, segments mapped to token ranges |
 //! | `config`, `weights`, `rope`, `decoder`, `block` | the instrumented decoder, of every architecture |
+//! | `device` | the same decoder over tensors of a GPU |
 //! | `generation`, `stop_tokens`, `text_stream` | answers written by the model, as text that comes in pieces |
 //! | `attention`, `attention_plain`, `capture` | fused attention that sums while rows are hot, and its oracle |
 
@@ -30,6 +31,7 @@ mod decoder_peer_tests;
 mod decoder_real_model_tests;
 #[cfg(test)]
 mod decoder_tests;
+mod device;
 mod elementwise;
 mod facts;
 mod fetch;
@@ -80,6 +82,7 @@ pub use chat::{ChatLayout, ChatPiece, ChatTemplate};
 pub use config::{Architecture, ModelConfig};
 pub use decoder::{Decoder, MemoryEstimate, ModelSummary, Prefix, Sequence, StoredAs};
 pub use decoder_error::DecoderError;
+pub use device::{DeviceChoice, NumberType, Placement};
 pub use facts::TextModelFacts;
 pub use fetch::{FetchError, FetchProgress, FetchStage, Fetched, by_hand, fetch, install};
 pub use generation::{Generated, GenerationError, GenerationSettings, StopReason};

@@ -118,6 +118,11 @@ impl RopeTable {
         Self { cos, sin, pairs: inverse_frequencies.len() }
     }
 
+    /// Cosines, sines and pairs of a position.
+    pub(crate) fn values(&self) -> (&[f32], &[f32], usize) {
+        (&self.cos, &self.sin, self.pairs)
+    }
+
     /// Writes `head` rotated to the `row`-th position and times `scale` into `out`. Pairs are
     /// (i, i + D/2), as in Hugging Face's layout.
     pub(crate) fn rotate(&self, row: usize, head: &[f32], scale: f32, out: &mut [f32]) {

@@ -94,6 +94,14 @@ impl Decoder {
         sequences: &[&[u32]],
         request: &CaptureRequest,
     ) -> Result<Vec<Capture>, DecoderError> {
+        if let Some(device) = &self.device {
+            let longest = sequences.iter().map(|ids| ids.len()).max().unwrap_or(0);
+            let ropes = self.rotations(prefix.tokens, longest);
+            let before = (&*prefix.on_device, prefix.tokens);
+            let rope_of = |block| ropes.of(block);
+            let empty = |rows| self.empty_capture(rows, request);
+            return device.read(&self.config, before, sequences, request, rope_of, empty);
+        }
         let (layers, width) = (self.config.layers, self.config.hidden_size);
         let mut captures: Vec<Capture> =
             sequences.iter().map(|ids| self.empty_capture(ids.len(), request)).collect();

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::{Decoder, KeyValues, Prefix};
 use crate::model::DecoderError;
+use crate::model::device::GrowingKeys;
 use crate::model::elementwise::{all_finite, rms_norm};
 use crate::model::lanes;
 use crate::model::product::{Matrix, project};
@@ -17,6 +18,8 @@ pub struct Sequence {
     prefix: Prefix,
     /// One entry per block and key/value head, [L, kv heads].
     heads: Vec<Vec<HeadCache>>,
+    /// The same on a device.
+    on_device: GrowingKeys,
     tokens: usize,
 }
 
@@ -51,7 +54,8 @@ impl Decoder {
         }
         let block = || (0..self.config.kv_heads).map(|_| HeadCache::default()).collect();
         let heads = (0..self.config.layers).map(|_| block()).collect();
-        Ok(Sequence { prefix: prefix.clone(), heads, tokens: prefix.tokens })
+        let on_device = GrowingKeys::new(self.config.layers);
+        Ok(Sequence { prefix: prefix.clone(), heads, on_device, tokens: prefix.tokens })
     }
 
     /// Reads one token and gives the logits of the next one, `[V]`. After an error the sequence must not be
@@ -64,6 +68,15 @@ impl Decoder {
             return Err(DecoderError::ForeignPrefix);
         }
         self.check_tokens(sequence.tokens, &[id])?;
+        if let Some(device) = &self.device {
+            let ropes = self.rotations(sequence.tokens, 1);
+            let before = &sequence.prefix.on_device;
+            let token = (id, sequence.tokens);
+            let rope_of = |block| ropes.of(block);
+            let logits = device.step(&self.config, before, &mut sequence.on_device, token, rope_of)?;
+            sequence.tokens += 1;
+            return Ok(logits);
+        }
         // A step is hundreds of short parallel loops. From inside the pool each begins at once; from outside
         // each would wake a thread of the pool and wait for it, which costs more than the loops.
         let logits = rayon::scope(|_| self.read_one(sequence, id))?;

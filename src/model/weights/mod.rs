@@ -191,6 +191,12 @@ pub(crate) struct BlockWeights {
 }
 
 impl Weights {
+    /// No weight at all: what a decoder holds on the host once its weights are on a device.
+    pub(crate) fn moved_away() -> Self {
+        let embedding = Matrix::new(Vec::new(), 0, 0);
+        Self { embedding, output: None, final_norm: Vec::new(), blocks: Vec::new() }
+    }
+
     pub(crate) fn load(source: &mut dyn WeightSource, config: &ModelConfig) -> Result<Self, DecoderError> {
         let parts = BlockParts::new(source, config.architecture);
         let tied = check_inventory(source, config, &parts)?;
