@@ -90,6 +90,7 @@ fn findings(shared: &Shared) -> Vec<Finding> {
             Err("standard output is no terminal: the inspector prints text instead".to_owned())
         },
     );
+    add("device", Ok(crate::model::found_devices()));
     add("threads", Ok(rayon::current_num_threads().to_string()));
     findings
 }

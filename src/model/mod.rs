@@ -82,7 +82,7 @@ pub use chat::{ChatLayout, ChatPiece, ChatTemplate};
 pub use config::{Architecture, ModelConfig};
 pub use decoder::{Decoder, MemoryEstimate, ModelSummary, Prefix, Sequence, StoredAs};
 pub use decoder_error::DecoderError;
-pub use device::{DeviceChoice, NumberType, Placement};
+pub use device::{DeviceChoice, NumberType, Placement, found_devices};
 pub use facts::TextModelFacts;
 pub use fetch::{FetchError, FetchProgress, FetchStage, Fetched, by_hand, fetch, install};
 pub use generation::{Generated, GenerationError, GenerationSettings, StopReason};

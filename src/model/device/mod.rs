@@ -30,7 +30,7 @@ use candle_core::{DType, Device, Tensor};
 use super::{DecoderError, ModelConfig};
 
 pub(crate) use growing::GrowingKeys;
-pub use placement::{DeviceChoice, NumberType, Placement};
+pub use placement::{DeviceChoice, NumberType, Placement, found_devices};
 pub(crate) use reading::DeviceEngine;
 
 /// Keys and values of some tokens in one block, after rotation: [`kv_heads`, tokens, D] each; `None`: no token.

@@ -148,6 +148,22 @@ impl Placement {
     }
 }
 
+/// What this build finds to compute on, for people.
+pub fn found_devices() -> String {
+    let (cuda, metal) = (candle_core::utils::cuda_is_available(), candle_core::utils::metal_is_available());
+    let answer = |name: &str, device: candle_core::Result<Device>| match device {
+        Ok(_) => format!("{name} answers; so does the CPU"),
+        Err(error) => format!("the CPU; {name} does not answer: {error}"),
+    };
+    if cuda {
+        answer("cuda:0", Device::new_cuda(0))
+    } else if metal {
+        answer("metal", Device::new_metal(0))
+    } else {
+        "the CPU; this build knows no GPU (docs/gpu.md says how to build one that does)".to_owned()
+    }
+}
+
 /// The GPU of this build, where one answers.
 fn first_gpu() -> Option<Device> {
     if candle_core::utils::cuda_is_available() {
