@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::sandbox::{Sandbox, repository};
+use crate::sandbox::{Sandbox, repository, tiny_model};
 
 #[test]
 fn the_list_of_models_is_json_that_tells_present_from_absent() {
@@ -55,7 +55,7 @@ fn the_doctor_looks_at_everything_and_changes_nothing() {
     let findings = ran.json();
     let what: Vec<&str> =
         findings.as_array().into_iter().flatten().filter_map(|f| f["what"].as_str()).collect();
-    assert_eq!(what, ["cache", "model", "heads", "python", "terminal", "threads"], "{ran}");
+    assert_eq!(what, ["cache", "model", "heads", "python", "terminal", "device", "threads"], "{ran}");
     let of = |name: &str| findings.as_array().and_then(|all| all.iter().find(|f| f["what"] == name)).cloned();
     let found = |name: &str| of(name).unwrap_or_else(|| panic!("no {name} in {ran}"));
     assert_eq!(found("model")["fine"], false, "{ran}");
@@ -121,4 +121,24 @@ fn resolve<'s>(root: &'s Value, schema: &'s Value) -> &'s Value {
         Some(one) => resolve(root, one),
         None => schema,
     }
+}
+
+#[test]
+fn the_way_of_the_gpus_reads_as_the_cpu_does_and_says_so_line_by_line() {
+    let sandbox = Sandbox::new();
+    tiny_model::write(&sandbox.work().join("tiny"));
+    let bench = ["models", "bench", "--model", "tiny", "--tokens", "120", "--answer", "30", "--rounds", "1"];
+    let ran = sandbox.run(&[&bench[..], &["--device", "cpu:tensors", "--against", "cpu"]].concat()).code(0);
+    let value = |name: &str| {
+        let line = ran.stdout.lines().find(|line| line.split(' ').next() == Some(name));
+        let words: Vec<&str> = line.unwrap_or_default().split(' ').collect();
+        assert_eq!(words.len(), 3, "{name}: {ran}");
+        words[1].to_owned()
+    };
+    assert_eq!((value("device"), value("against_device")), ("cpu:tensors".to_owned(), "cpu".to_owned()));
+    for name in ["segment_mass", "attention_among_new", "states", "log_prob", "entropy"] {
+        let difference: f64 = value(&format!("difference_{name}")).parse().expect("a number");
+        assert!(difference <= 1e-4, "{name}: {ran}");
+    }
+    assert!(value("prefill_capture").parse::<f64>().expect("seconds") > 0.0);
 }

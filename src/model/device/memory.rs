@@ -36,7 +36,7 @@ impl MemoryBudget {
                     if numbers <= LEAST {
                         return Err(DecoderError::DeviceMemory {
                             work: format!("reading {tokens} tokens"),
-                            reason: error.to_string(),
+                            reason: super::reason(&error),
                         });
                     }
                     self.0.store((numbers / 4).max(LEAST), Ordering::Relaxed);

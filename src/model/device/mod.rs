@@ -51,6 +51,11 @@ fn rms_norm(rows: &Tensor, weight: &Tensor, epsilon: f32) -> candle_core::Result
     rows.broadcast_div(&(mean + f64::from(epsilon))?.sqrt()?)?.broadcast_mul(weight)
 }
 
+/// What went wrong without the trace that candle appends.
+fn reason(error: &candle_core::Error) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}
+
 /// Softmax of f32 rows over their last dimension.
 fn softmax(rows: &Tensor) -> candle_core::Result<Tensor> {
     let last = candle_core::D::Minus1;

@@ -127,7 +127,7 @@ impl Placement {
         self.check()?;
         let failed = |reason: candle_core::Error| DecoderError::NoDevice {
             device: self.device.to_string(),
-            reason: reason.to_string(),
+            reason: super::reason(&reason),
         };
         let device = match self.device {
             DeviceChoice::Cpu => return Ok(None),
@@ -153,7 +153,7 @@ pub fn found_devices() -> String {
     let (cuda, metal) = (candle_core::utils::cuda_is_available(), candle_core::utils::metal_is_available());
     let answer = |name: &str, device: candle_core::Result<Device>| match device {
         Ok(_) => format!("{name} answers; so does the CPU"),
-        Err(error) => format!("the CPU; {name} does not answer: {error}"),
+        Err(error) => format!("the CPU; {name} does not answer: {}", super::reason(&error)),
     };
     if cuda {
         answer("cuda:0", Device::new_cuda(0))

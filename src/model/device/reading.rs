@@ -38,7 +38,7 @@ impl DeviceEngine {
         let weights = DeviceWeights::new(weights, &device, dtype).map_err(|error| {
             if is_out_of_memory(&error) {
                 let work = "loading the weights".to_owned();
-                return DecoderError::DeviceMemory { work, reason: error.to_string() };
+                return DecoderError::DeviceMemory { work, reason: super::reason(&error) };
             }
             DecoderError::Arithmetic(error)
         })?;
