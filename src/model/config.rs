@@ -12,11 +12,11 @@ mod json_rope;
 use std::path::Path;
 
 use super::DecoderError;
-use super::rope::RopeConfig;
+use super::rope::{RopeConfig, RopeScaling};
 
 pub(crate) use architecture::Activation;
 pub use architecture::Architecture;
-pub(crate) use gguf::from_metadata;
+pub(crate) use gguf::{RopeTensors, from_metadata};
 pub(crate) use hugging_face::from_json;
 
 /// Everything about a decoder that is not a weight.
@@ -72,7 +72,7 @@ impl ModelConfig {
     }
 
     /// What must hold between the numbers before any weight is read.
-    fn validated(self, path: &Path) -> Result<Self, DecoderError> {
+    fn validated(mut self, path: &Path) -> Result<Self, DecoderError> {
         let wrong = |field: &str, expected: String, found: String| DecoderError::Field {
             path: path.to_owned(),
             field: field.to_owned(),
@@ -91,6 +91,9 @@ impl ModelConfig {
         }
         for rope in [Some(&self.rope), self.local_rope.as_ref()].into_iter().flatten() {
             rope.validated(path)?;
+        }
+        if let RopeScaling::LongRope { original_context_length, .. } = self.rope.scaling {
+            self.context_length = self.context_length.min(original_context_length);
         }
         Ok(self)
     }

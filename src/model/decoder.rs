@@ -15,7 +15,7 @@ use super::attention::{AttentionKernel, KeyValues, WeightRequest};
 use super::block::Block;
 use super::device::{DeviceEngine, KeysAndValues, Placement};
 use super::product::Matrix;
-use super::rope::RopeTable;
+use super::rope::{RopeConfig, RopeTable};
 use super::weights::{GgufWeights, SafetensorsWeights, Weights};
 use super::{DecoderError, ModelConfig, config};
 
@@ -187,10 +187,13 @@ impl Decoder {
 
     /// Rotations of a run of positions.
     fn rotations(&self, first: usize, positions: usize) -> Rotations<'_> {
-        let table = |frequencies: &[f32]| RopeTable::new(frequencies, first, positions);
+        let table = |frequencies: &[f32], rope: &RopeConfig| {
+            RopeTable::new(frequencies, rope.magnitude(), first, positions)
+        };
+        let local = self.local_frequencies.as_deref().zip(self.config.local_rope.as_ref());
         Rotations {
-            global: table(&self.inverse_frequencies),
-            local: self.local_frequencies.as_deref().map(table),
+            global: table(&self.inverse_frequencies, &self.config.rope),
+            local: local.map(|(frequencies, rope)| table(frequencies, rope)),
             windows: &self.config.windows,
         }
     }

@@ -1,7 +1,7 @@
 //! Models that Hugging Face's tools have downloaded: `org/name[@revision]` to the directory of a snapshot.
 //!
 //! Layout: `models--org--name/{refs/<revision>, snapshots/<commit>/…, blobs/…}`, where the file of a ref
-//! holds the commit and the files of a snapshot are links. Nothing is ever downloaded.
+//! holds the commit and the files of a snapshot are links. Nothing is downloaded here: see `hub`.
 
 use std::ffi::OsString;
 use std::fs;
@@ -85,7 +85,7 @@ pub(super) fn repository_of(directory: &Path) -> Option<String> {
 }
 
 /// Where Hugging Face's tools keep models, the first ones first: what the variables say, else the usual place.
-fn caches(variable: Environment) -> Vec<PathBuf> {
+pub(super) fn caches(variable: Environment) -> Vec<PathBuf> {
     let legacy = path_in(variable, "TRANSFORMERS_CACHE");
     let hub = path_in(variable, "HF_HUB_CACHE")
         .or_else(|| path_in(variable, "HUGGINGFACE_HUB_CACHE"))

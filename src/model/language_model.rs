@@ -1,5 +1,8 @@
 //! A whole model: text side and decoder, opened together.
 
+use std::path::PathBuf;
+
+use super::location::shown;
 use super::{
     CacheDirectory, Decoder, DecoderError, GenerationError, LocationError, ModelLocation, ModelTextError,
     Placement, Prompt, TextModel, TokenizedText, UserTurn,
@@ -17,6 +20,20 @@ pub enum ModelError {
     /// Its weights or their arithmetic.
     #[error(transparent)]
     Decoder(#[from] DecoderError),
+    /// Tokenizer and weights are of two models.
+    #[error(
+        "{path}: the tokenizer has {tokens} tokens and the embedding {rows} rows (token_embd.weight, \
+         model.embed_tokens.weight): tokenizer and weights are of two models; fetch the model again",
+        path = shown(.path)
+    )]
+    Vocabulary {
+        /// The model's file or directory.
+        path: PathBuf,
+        /// Tokens of the vocabulary, added ones not counted.
+        tokens: usize,
+        /// Rows of the embedding table.
+        rows: usize,
+    },
     /// What was asked of it.
     #[error(transparent)]
     Generation(#[from] GenerationError),
@@ -49,6 +66,12 @@ impl LanguageModel {
         } else {
             Decoder::from_directory(location.path())?
         };
+        // More rows than tokens are padding, and tokens added later may have no row: Gemma 3 has one that only
+        // its pictures use. Reading one would be an error then.
+        let (tokens, rows) = (text.tokenizer.base_vocabulary_size(), decoder.config().vocab_size);
+        if tokens > rows {
+            return Err(ModelError::Vocabulary { path: location.path().to_owned(), tokens, rows });
+        }
         Ok(Self { text, decoder: decoder.placed(placement)? })
     }
 

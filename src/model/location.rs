@@ -37,7 +37,7 @@ pub enum LocationError {
     NotFound(String),
     #[error(
         "no model {repository}{of}: neither a path of this name nor in the Hugging Face cache (looked in \
-         {places}{there}); ragscope does not download from the hub: `hf download {repository}` does",
+         {places}{there}); `ragscope models fetch {repository}` or `hf download {repository}` downloads it",
         of = .revision.as_ref().map_or_else(String::new, |revision| format!(" at revision {revision}")),
         places = listed(.caches.iter().map(|path| shown(path))),
         there = if .revisions.is_empty() {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `language_model` | all of it opened together: [`LanguageModel`] |
 //! | `location`, `hugging_face_cache`, `ollama` | where models lie |
+//! | `hub` | models of the Hugging Face hub, downloaded into its cache |
 //! | `registry`, `cache`, `fetch`, `pip`, `hash`, `verify` | models with a name of their own, and how they get there |
 //! | `gguf_metadata`, `gguf_split`, `facts` | what a model file says of itself |
 //! | `tokenizer`, `token_ranges` | text to ids with byte ranges |
@@ -39,6 +40,7 @@ mod generation;
 mod gguf_metadata;
 mod gguf_split;
 mod hash;
+mod hub;
 mod hugging_face_cache;
 mod lanes;
 mod language_model;
@@ -88,6 +90,7 @@ pub use fetch::{FetchError, FetchProgress, FetchStage, Fetched, by_hand, fetch, 
 pub use generation::{Generated, GenerationError, GenerationSettings, StopReason};
 pub use gguf_metadata::{GgufMetadata, GgufValue};
 pub use hash::{remembered_sha256, sha256_file, sha256_of};
+pub use hub::{Hub, HubError};
 pub use language_model::{LanguageModel, ModelError};
 pub use layer::StateLayer;
 pub use location::{LocationError, ModelLocation};

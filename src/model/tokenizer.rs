@@ -163,6 +163,11 @@ impl ModelTokenizer {
         self.structural.contains(&id)
     }
 
+    /// Tokens in the vocabulary, added ones not counted.
+    pub fn base_vocabulary_size(&self) -> usize {
+        self.template.get_vocab_size(false)
+    }
+
     /// Tokens in the vocabulary, added ones included.
     pub fn vocabulary_size(&self) -> usize {
         self.template.get_vocab_size(true)

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::gguf_split::split_name;
 use super::hash::sha256_file;
 use super::location::{ModelLocation, weight_files};
 
@@ -26,8 +27,13 @@ impl Verification {
 /// Hashes the weights of a model again, in full. `expected` is the hash of its one file, where it is known;
 /// files in the cache of Hugging Face's tools are links to files that are named by their hash.
 pub fn verify(location: &ModelLocation, expected: Option<&str>) -> io::Result<Vec<Verification>> {
-    let files =
-        if location.is_gguf() { vec![location.path().to_owned()] } else { weight_files(location.path())? };
+    let files = if location.is_gguf() {
+        let alone = || vec![location.path().to_owned()];
+        split_name(location.path()).map_or_else(alone, |split| split.files)
+    } else {
+        weight_files(location.path())?
+    };
+    let expected = expected.filter(|_| files.len() == 1);
     files
         .into_iter()
         .map(|path| {
@@ -63,6 +69,20 @@ mod tests {
         assert_eq!((&*unknown.found, &unknown.expected), (ABC, &None));
         std::fs::write(&path, "abd").unwrap();
         assert!(verify(&location, Some(ABC)).unwrap()[0].is_damaged());
+    }
+
+    #[test]
+    fn every_part_of_a_split_file_is_hashed_and_a_missing_one_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let part = |number: usize| folder.path().join(format!("m-0000{number}-of-00002.gguf"));
+        std::fs::write(part(1), "abc").unwrap();
+        let location = ModelLocation::Gguf(part(1));
+        assert!(verify(&location, None).is_err());
+        std::fs::write(part(2), "abd").unwrap();
+        let found = verify(&location, Some(ABC)).unwrap();
+        assert_eq!(found.iter().map(|one| one.path.clone()).collect::<Vec<_>>(), [part(1), part(2)]);
+        assert_eq!(found[0].found, ABC);
+        assert!(found[1].found != ABC && found.iter().all(|one| one.expected.is_none()));
     }
 
     #[cfg(unix)]

@@ -319,7 +319,7 @@ fn what_is_wrong_with_a_gguf_file_is_named() {
         ("llama.rope.dimension_count", Meta::Count(4)),
         ("llama.vocab_size", Meta::Count(97)),
         ("llama.context_length", Meta::Number(128.0)),
-        ("llama.rope.scaling.type", Meta::Text("yarn")),
+        ("llama.rope.scaling.type", Meta::Text("proportional")),
         ("llama.expert_count", Meta::Count(8)),
     ];
     for (key, value) in fields {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::sandbox::{Sandbox, repository};
+use crate::sandbox::{Ran, Sandbox, repository, tiny_model};
 
 #[test]
 fn a_command_line_that_makes_no_sense_ends_with_2_and_names_what_came() {
@@ -164,4 +164,27 @@ fn heads_that_are_not_there_or_no_heads_end_with_4_and_are_named() {
         .run(&["open", "--plain", &data, "--heads", "heads"])
         .code(4)
         .complains(&["not a usable head", "train it again"]);
+}
+
+#[test]
+fn a_tokenizer_with_more_tokens_than_the_embedding_has_rows_ends_with_4_and_both_numbers() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.work().join("tiny");
+    tiny_model::write(&folder);
+    let path = folder.join("tokenizer.json");
+    let text = std::fs::read_to_string(&path).expect("the tiny tokenizer");
+    let mut tokenizer: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
+    tokenizer["model"]["vocab"]["of another model"] = 259.into();
+    std::fs::write(&path, tokenizer.to_string()).expect("a file");
+    let data = repository("sample_data").display().to_string();
+    sandbox.run(&["score", &data, "--model", "tiny"]).code(4).complains(&["260 tokens", "259 rows", "tiny"]);
+}
+
+#[test]
+fn a_model_of_the_hub_is_not_downloaded_where_the_hubs_tools_are_told_to_stay_offline() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command(&["models", "fetch", "org/tiny"]);
+    command.env("HF_HUB_OFFLINE", "1");
+    let output = command.output().expect("the program runs");
+    Ran::new(&command, output).code(4).complains(&["HF_HUB_OFFLINE"]);
 }

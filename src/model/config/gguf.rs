@@ -7,7 +7,7 @@ use candle_core::quantized::gguf_file::Value;
 
 use super::{Architecture, ModelConfig, count, shown};
 use crate::model::DecoderError;
-use crate::model::rope::{RopeConfig, RopeScaling};
+use crate::model::rope::{RopeConfig, RopeScaling, yarn_magnitude};
 
 /// What a GGUF Llama without `llama.rope.freq_base` means.
 const LLAMA_THETA: f64 = 10_000.0;
@@ -18,14 +18,22 @@ const GEMMA_PATTERN: usize = 6;
 /// Blocks of Gemma 3 27B, the one size that divides scores by √(d / H) instead of √D.
 const GEMMA_27B_LAYERS: usize = 62;
 
+/// Tensors that belong to the rotation, where the file has them.
+#[derive(Default)]
+pub(crate) struct RopeTensors {
+    /// `rope_freqs.weight`: Llama 3.
+    pub divisors: Option<Vec<f32>>,
+    /// `rope_factors_short.weight`: `LongRoPE` within the original context.
+    pub short_factors: Option<Vec<f32>>,
+}
+
 /// The configuration in a GGUF file's metadata.
 ///
-/// `vocab_size` is the number of rows of the embedding table (the metadata key is optional), `divisors` are
-/// the values of `rope_freqs.weight` where the file has it.
+/// `vocab_size` is the number of rows of the embedding table (the metadata key is optional).
 pub(crate) fn from_metadata(
     metadata: &HashMap<String, Value>,
     vocab_size: usize,
-    divisors: Option<Vec<f32>>,
+    tensors: RopeTensors,
     path: &Path,
 ) -> Result<ModelConfig, DecoderError> {
     let mut fields = Fields { path, metadata, prefix: "" };
@@ -88,7 +96,7 @@ pub(crate) fn from_metadata(
         intermediate_size: fields.count(".feed_forward_length")?,
         norm_eps: fields.positive(".attention.layer_norm_rms_epsilon")? as f32,
         context_length: fields.count(".context_length")?,
-        rope: rope(&fields, architecture, divisors, head_dim)?,
+        rope: rope(&fields, architecture, tensors, head_dim)?,
         local_rope: local_rope(&fields, architecture)?,
         windows: windows(&fields, architecture, layers)?,
         query_scalar: query_scalar as f32,
@@ -135,7 +143,7 @@ fn local_rope(fields: &Fields, architecture: Architecture) -> Result<Option<Rope
 fn rope(
     fields: &Fields,
     architecture: Architecture,
-    divisors: Option<Vec<f32>>,
+    tensors: RopeTensors,
     head_dim: usize,
 ) -> Result<RopeConfig, DecoderError> {
     let theta = if architecture == Architecture::Llama && !fields.present(".rope.freq_base") {
@@ -152,19 +160,52 @@ fn rope(
         }
         None | Some("none") => RopeScaling::None,
         Some("linear") => RopeScaling::Linear { factor: fields.positive(".rope.scaling.factor")? },
-        Some(_) => return Err(fields.wrong(kind, "\"none\" or \"linear\"")),
+        Some("yarn") => yarn(fields)?,
+        // Converters write it beside the tensors or leave it out.
+        Some("longrope") if tensors.short_factors.is_some() => RopeScaling::None,
+        Some(_) => {
+            let known = "\"none\", \"linear\", \"yarn\", or \"longrope\" with rope_factors_short.weight";
+            return Err(fields.wrong(kind, known));
+        }
     };
-    let scaling = match (divisors, named) {
-        (None, named) => named,
-        (Some(divisors), RopeScaling::None) if divisors.len() == head_dim / 2 => {
-            RopeScaling::Divisors(divisors)
+    let of_every_pair = |name: &str, values: Vec<f32>| {
+        if values.len() == head_dim / 2 {
+            return Ok(values);
         }
-        (Some(_), RopeScaling::None) => {
-            return Err(fields.wrong("rope_freqs.weight", &format!("{} values", head_dim / 2)));
+        Err(fields.wrong(name, &format!("{} values", head_dim / 2)))
+    };
+    let scaling = match (tensors.divisors, tensors.short_factors, named) {
+        (None, None, named) => named,
+        (Some(divisors), None, RopeScaling::None) => {
+            RopeScaling::Divisors(of_every_pair("rope_freqs.weight", divisors)?)
         }
-        (Some(_), _) => return Err(fields.wrong(kind, "\"none\" beside rope_freqs.weight")),
+        (None, Some(factors), RopeScaling::None) => RopeScaling::LongRope {
+            divisors: of_every_pair("rope_factors_short.weight", factors)?,
+            original_context_length: fields.count(".rope.scaling.original_context_length")?,
+            magnitude: fields.positive(".rope.scaling.attn_factor")?,
+        },
+        _ => return Err(fields.wrong(kind, "\"none\" beside one tensor of rotary divisors")),
     };
     Ok(RopeConfig { theta, scaling })
+}
+
+/// `YaRN` as llama.cpp reads it: the factor of the file comes on top of `0.1 ln(factor) + 1`.
+fn yarn(fields: &Fields) -> Result<RopeScaling, DecoderError> {
+    // Written for models that scale attention otherwise, none of which is known here.
+    let multiplier = ".rope.scaling.yarn_log_multiplier";
+    if fields.present(multiplier) {
+        return Err(fields.wrong(multiplier, "no such field"));
+    }
+    let or = |key: &str, usual: f64| if fields.present(key) { fields.positive(key) } else { Ok(usual) };
+    let factor = fields.positive(".rope.scaling.factor")?;
+    Ok(RopeScaling::Yarn {
+        factor,
+        original_context_length: fields.count(".rope.scaling.original_context_length")? as f64,
+        beta_fast: or(".rope.scaling.yarn_beta_fast", 32.0)?,
+        beta_slow: or(".rope.scaling.yarn_beta_slow", 1.0)?,
+        truncate: true,
+        magnitude: or(".rope.scaling.attn_factor", 1.0)? * yarn_magnitude(factor, 1.0),
+    })
 }
 
 struct Fields<'a> {

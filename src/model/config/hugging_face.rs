@@ -52,7 +52,7 @@ pub(crate) fn from_json(text: &str, path: &Path) -> Result<ModelConfig, DecoderE
     } else {
         head_dim as f32
     };
-    let (rope, local_rope) = rope(&fields, architecture)?;
+    let (rope, local_rope) = rope(&fields, architecture, head_dim)?;
     ModelConfig {
         architecture,
         vocab_size: fields.count("vocab_size")?,

@@ -78,8 +78,9 @@ fn what_is_not_computed_is_refused_by_name() {
         assert!(error.contains(field), "{field}: {error}");
         assert!(!error.contains('\u{1b}'));
     }
-    let error = read(&edited(|m| m["rope_scaling"]["rope_type"] = "yarn".into())).unwrap_err().to_string();
-    assert!(error.contains("rope_scaling.rope_type") && error.contains("yarn"), "{error}");
+    let error =
+        read(&edited(|m| m["rope_scaling"]["rope_type"] = "proportional".into())).unwrap_err().to_string();
+    assert!(error.contains("rope_scaling.rope_type") && error.contains("proportional"), "{error}");
     let error = read(&edited(|m| m["num_key_value_heads"] = 5.into())).unwrap_err().to_string();
     assert!(error.contains("divisor of the 32"), "{error}");
     assert!(read("[]").is_err() && read("{").is_err());
@@ -204,4 +205,79 @@ fn what_an_architecture_does_not_have_is_refused_by_name() {
     assert!(error.contains("sliding_window"), "{error}");
     let error = refusal(LLAMA_3_2, "model_type", &"gemma3".into());
     assert!(error.contains("model_type") && error.contains("gemma3_text"), "{error}");
+}
+
+/// The refusal of a rope with these settings, or the configuration that they give.
+fn with_rope(rope: &Value) -> Result<ModelConfig, DecoderError> {
+    read(&edited(|m| {
+        m.insert("rope_scaling".into(), rope.clone());
+        m["head_dim"] = 8.into();
+    }))
+}
+
+#[test]
+fn yarn_is_read_with_the_defaults_of_its_paper_and_the_factor_that_follows_from_lengths() {
+    let rope = serde_json::json!({"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768});
+    let config = with_rope(&rope).unwrap();
+    let RopeScaling::Yarn { factor, beta_fast, beta_slow, truncate, magnitude, .. } = config.rope.scaling
+    else {
+        panic!("{:?}", config.rope)
+    };
+    assert_eq!((factor, beta_fast, beta_slow, truncate), (4.0, 32.0, 1.0, true));
+    assert!((magnitude - 1.138_629_436).abs() < 1e-9);
+    // 131,072 tokens of a model that was made for 32,768; the ratio of two scales.
+    let deepseek = serde_json::json!({"rope_type": "yarn", "original_max_position_embeddings": 32768,
+        "mscale": 1.0, "mscale_all_dim": 0.5, "beta_fast": 16, "truncate": false});
+    let config = with_rope(&deepseek).unwrap();
+    let RopeScaling::Yarn { factor, beta_fast, truncate, magnitude, .. } = config.rope.scaling else {
+        panic!("{:?}", config.rope)
+    };
+    assert_eq!((factor, beta_fast, truncate), (4.0, 16.0, false));
+    assert!((magnitude - 1.138_629_436 / 1.069_314_718).abs() < 1e-9);
+    for (field, value) in [
+        ("original_max_position_embeddings", Value::Null),
+        ("factor", serde_json::json!(-1)),
+        ("beta_slow", serde_json::json!(40)),
+        ("attention_factor", serde_json::json!("x")),
+    ] {
+        let mut wrong = rope.clone();
+        wrong[field] = value;
+        let error = with_rope(&wrong).unwrap_err().to_string();
+        let named = if field == "beta_slow" { "beta_fast" } else { field };
+        assert!(error.contains(named), "{field}: {error}");
+    }
+}
+
+#[test]
+fn longrope_is_read_up_to_the_original_context_and_no_further() {
+    let short = [1.0, 1.1, 1.5, 2.0];
+    for name in ["longrope", "su"] {
+        let rope = serde_json::json!({"type": name, "short_factor": short, "long_factor": [1.0, 2.0, 8.0, 32.0],
+            "original_max_position_embeddings": 4096});
+        let config = with_rope(&rope).unwrap();
+        assert_eq!(config.context_length, 4096);
+        let RopeScaling::LongRope { divisors, magnitude, .. } = &config.rope.scaling else {
+            panic!("{:?}", config.rope)
+        };
+        assert_eq!(divisors[..], [1.0, 1.1, 1.5, 2.0]);
+        assert!((magnitude - 1.190_238_071).abs() < 1e-9);
+        for (field, value) in [
+            ("short_factor", serde_json::json!([1.0, 1.1])),
+            ("short_factor", serde_json::json!([1.0, 1.1, 0.0, 1.0])),
+            ("long_factor", Value::Null),
+            ("original_max_position_embeddings", serde_json::json!(0)),
+        ] {
+            let mut wrong = rope.clone();
+            wrong[field] = value;
+            let error = with_rope(&wrong).unwrap_err().to_string();
+            assert!(error.contains(field), "{field}: {error}");
+        }
+    }
+}
+
+#[test]
+fn dynamic_scaling_changes_nothing_within_the_context_that_is_ever_read() {
+    let config = with_rope(&serde_json::json!({"type": "dynamic", "factor": 2.0})).unwrap();
+    assert_eq!((config.rope.scaling, config.context_length), (RopeScaling::None, 131_072));
+    assert!(with_rope(&serde_json::json!({"type": "dynamic"})).is_err());
 }

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 
 use super::gguf_header::{GgufHeader, GgufTensor};
 use super::{BlockTensor, ModelTensor, WeightSource};
+use crate::model::config::RopeTensors;
 use crate::model::gguf_split::split_name;
 use crate::model::{Architecture, DecoderError, ModelConfig, config};
 
@@ -58,13 +59,17 @@ impl GgufWeights {
                 return Err(DecoderError::MissingTensors { path: path.to_owned(), names: vec![embedding] });
             }
         };
-        let divisors = if weights.tensor(ROPE_DIVISORS).is_some() {
-            Some(weights.pieces(ROPE_DIVISORS)?.concat())
-        } else {
-            None
+        let values = |name: &str| -> Result<Option<Vec<f32>>, DecoderError> {
+            let there = weights.tensor(name).is_some();
+            there.then(|| Ok(weights.pieces(name)?.concat())).transpose()
         };
+        let [divisors, short, long] = ROPE_TENSORS;
+        let tensors = RopeTensors { divisors: values(divisors)?, short_factors: values(short)? };
+        if tensors.short_factors.is_none() && weights.tensor(long).is_some() {
+            return Err(weights.wrong(short, format!("is missing beside {long}")));
+        }
         let metadata = &weights.parts[0].header.metadata;
-        let config = config::from_metadata(metadata, vocab_size, divisors, path)?;
+        let config = config::from_metadata(metadata, vocab_size, tensors, path)?;
         weights.heads = config.heads;
         weights.kv_heads = config.kv_heads;
         weights.interleaved = config.architecture == Architecture::Llama;
@@ -194,8 +199,10 @@ fn file_name(path: &Path) -> String {
 /// Numbers dequantised by one task, a multiple of every block.
 const PIECE: usize = 1 << 18;
 
-/// Llama 3 scaling: one divisor per rotary frequency.
-const ROPE_DIVISORS: &str = "rope_freqs.weight";
+/// One divisor per rotary frequency: of Llama 3 scaling, and of `LongRoPE` within and beyond the original
+/// context. The last are never used: see [`RopeScaling::LongRope`](crate::model::RopeScaling).
+const ROPE_TENSORS: [&str; 3] =
+    ["rope_freqs.weight", "rope_factors_short.weight", "rope_factors_long.weight"];
 
 /// Storage types candle dequantises, by GGML's numbers.
 fn dtype(kind: u32) -> Option<GgmlDType> {
@@ -269,7 +276,7 @@ impl WeightSource for GgufWeights {
 
     fn stored(&self) -> Vec<&str> {
         let names = self.parts.iter().flat_map(|part| part.header.tensors.keys());
-        names.map(String::as_str).filter(|n| *n != ROPE_DIVISORS).collect()
+        names.map(String::as_str).filter(|n| !ROPE_TENSORS.contains(n)).collect()
     }
 
     fn shape(&self, name: &str) -> Option<&[usize]> {
