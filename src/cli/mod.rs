@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 
 mod certify;
+mod convert;
 mod data_set;
 mod demo;
 mod doctor;
@@ -59,6 +60,8 @@ enum Command {
     Open(open::OpenArguments),
     /// Certify retrieval: calibrate, print m1, m2, coverage, recall and the verdict over alpha
     Certify(certify::CertifyArguments),
+    /// Write any data set as ragscope's own JSONL, and say what was tolerated
+    Convert(convert::ConvertArguments),
     /// Train the token and answer heads on labelled answers
     Train(train::TrainArguments),
     /// Read answers and write evidence, one JSON line per record, in order
@@ -101,6 +104,7 @@ pub fn main() -> ExitCode {
         None => demo::run(&shared),
         Some(Command::Open(arguments)) => open::run(&shared, &arguments),
         Some(Command::Certify(arguments)) => certify::run(&shared, &arguments),
+        Some(Command::Convert(arguments)) => convert::run(&arguments),
         Some(Command::Train(arguments)) => train::run(&shared, &arguments),
         Some(Command::Score(arguments)) => score::run(&shared, &arguments),
         Some(Command::Eval(arguments)) => eval::run(&shared, &arguments),
