@@ -103,7 +103,7 @@ fn formats_are_named_and_unknown_names_list_what_exists() {
     }
     let told = "hugging".parse::<Format>().unwrap_err().to_string();
     assert!(
-        told.contains("expected one of ragscope, ragtruth, squad, nq-open, tat-qa, ragas, mapped"),
+        told.contains("expected one of ragscope, ragtruth, squad, nq-open, tat-qa, ragas, ragbench"),
         "{told}"
     );
 }

@@ -20,7 +20,10 @@ pub(super) fn is_record(fields: &Object) -> bool {
 }
 
 fn is_classic(fields: &Object) -> bool {
-    fields.has("record_id") && (fields.has("record_json") || fields.has("main_input") || fields.has("calls"))
+    fields.has("record_id")
+        && (fields.has("record_json")
+            || fields.has("main_input")
+            || fields.has("app_id") && fields.has("calls"))
 }
 
 fn is_ground_truth(fields: &Object) -> bool {
