@@ -21,8 +21,7 @@ pub struct DataArguments {
 /// What the user says about the layout.
 #[derive(Debug, Clone, Args)]
 pub struct LayoutArguments {
-    /// Read it as this format instead of the detected one: ragscope, ragtruth, squad, nq-open, tat-qa,
-    /// ragas, mapped
+    /// Read it as this format instead of the detected one; an unknown name lists them all
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<String>,
     /// Where fields are found, for example question=q,contexts=context_*,answer=a

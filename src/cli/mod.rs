@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::model::{DeviceChoice, NumberType, Placement};
 
 mod certify;
+mod convert;
 mod data_set;
 mod demo;
 mod doctor;
@@ -81,6 +82,8 @@ enum Command {
     Open(open::OpenArguments),
     /// Certify retrieval: calibrate, print m1, m2, coverage, recall and the verdict over alpha
     Certify(certify::CertifyArguments),
+    /// Write any data set as ragscope's own JSONL, and say what was tolerated
+    Convert(convert::ConvertArguments),
     /// Train the token and answer heads on labelled answers
     Train(train::TrainArguments),
     /// Read answers and write evidence, one JSON line per record, in order
@@ -123,6 +126,7 @@ pub fn main() -> ExitCode {
         None => demo::run(&shared),
         Some(Command::Open(arguments)) => open::run(&shared, &arguments),
         Some(Command::Certify(arguments)) => certify::run(&shared, &arguments),
+        Some(Command::Convert(arguments)) => convert::run(&arguments),
         Some(Command::Train(arguments)) => train::run(&shared, &arguments),
         Some(Command::Score(arguments)) => score::run(&shared, &arguments),
         Some(Command::Eval(arguments)) => eval::run(&shared, &arguments),

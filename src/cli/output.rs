@@ -62,8 +62,13 @@ pub fn free_name(folder: &Path, name: &str, ending: &str) -> PathBuf {
 
 /// Prints to standard output; a closed pipe (`| head`) is a quiet end, not an error.
 pub fn print(text: &str) -> Outcome {
+    print_bytes(text.as_bytes())
+}
+
+/// The same for bytes that need be no text.
+pub fn print_bytes(bytes: &[u8]) -> Outcome {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Failure::input_message(format!("cannot write to standard output: {error}")))
         }

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use crate::evidence::{Thresholds, read_run};
 use crate::inspect::{HeadFiles, HeadSource};
-use crate::report::{html, json, markdown, plain};
+use crate::report::{Report, exports, html, json, markdown, plain};
 
 use super::report_context::{certificate_in, context};
 use super::session::failure_of;
@@ -22,7 +22,7 @@ pub struct ReportArguments {
     /// What to write
     #[arg(long, value_enum, default_value_t = Face::Html)]
     format: Face,
-    /// Where to; `-` is standard output [default: ragscope-report.html, .md, .json; text to standard output]
+    /// Where to; `-` is standard output [default: ragscope-report and the ending of the format; text to standard output]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace the file if it exists
@@ -38,6 +38,17 @@ enum Face {
     Markdown,
     Json,
     Text,
+    /// One JSON line an example
+    Jsonl,
+    /// A table that starts no formula
+    Csv,
+    Parquet,
+    /// Annotations of traces for Phoenix and others
+    Openinference,
+    /// Predictions as `LettuceDetect` writes them
+    LettuceDetect,
+    /// Results for code scanning
+    Sarif,
 }
 
 /// Reads the run, decides, writes.
@@ -56,11 +67,19 @@ pub fn run(arguments: &ReportArguments) -> Outcome {
         certificate_in(&evidence).as_ref(),
         &thresholds,
     );
-    let (text, ending) = match arguments.format {
-        Face::Html => (html(&evidence, &thresholds, &context), Some("html")),
-        Face::Markdown => (markdown(&evidence, &thresholds, &context), Some("md")),
-        Face::Json => (json(&evidence, &thresholds, &context), Some("json")),
-        Face::Text => (plain(&evidence, &thresholds, &context), None),
+    let report = || Report::new(&evidence, &thresholds, &context);
+    let text = |text: String, ending| Ok::<_, Failure>((text.into_bytes(), Some(ending)));
+    let (bytes, ending) = match arguments.format {
+        Face::Html => text(html(&evidence, &thresholds, &context), "html")?,
+        Face::Markdown => text(markdown(&evidence, &thresholds, &context), "md")?,
+        Face::Json => text(json(&evidence, &thresholds, &context), "json")?,
+        Face::Text => (plain(&evidence, &thresholds, &context).into_bytes(), None),
+        Face::Jsonl => text(exports::jsonl(&report()), "jsonl")?,
+        Face::Csv => text(exports::csv(&report()), "csv")?,
+        Face::Parquet => (exports::parquet(&report()).map_err(Failure::input)?, Some("parquet")),
+        Face::Openinference => text(exports::openinference(&report()), "annotations.jsonl")?,
+        Face::LettuceDetect => text(exports::lettuce_detect(&report()), "predictions.json")?,
+        Face::Sarif => text(exports::sarif(&report(), &shown), "sarif")?,
     };
     let target = match (&arguments.output, ending) {
         (Some(path), _) if path.as_os_str() == "-" => None,
@@ -69,9 +88,9 @@ pub fn run(arguments: &ReportArguments) -> Outcome {
         (None, None) => None,
     };
     match target {
-        None => output::print(&text),
+        None => output::print_bytes(&bytes),
         Some(path) => {
-            output::write_new(&path, text.as_bytes(), arguments.force)?;
+            output::write_new(&path, &bytes, arguments.force)?;
             output::tell_written(&path);
             Ok(())
         }

@@ -10,7 +10,7 @@ use super::field_map::FieldMap;
 use super::formats::{self, Format, Input};
 use super::labels::resolve;
 use super::notice::{Notice, Notices};
-use super::source_file::{DataHash, SourceFile};
+use super::source_file::{DataHash, SourceFile, without_compression};
 use super::units::OffsetUnit;
 
 /// A data set, whole.
@@ -168,9 +168,10 @@ fn name_of(path: &Path) -> String {
         return folder_name(&path.join("file")).unwrap_or_else(|| shown_path(path));
     }
     let name = path.file_name().map_or_else(String::new, |name| shown_path(Path::new(name)));
-    let plain = name.strip_suffix(".gz").unwrap_or(&name);
-    let ending =
-        [".jsonl", ".ndjson", ".json", ".csv", ".tsv"].iter().find_map(|ending| plain.strip_suffix(ending));
+    let plain = without_compression(&name);
+    let ending = [".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".db", ".sqlite"]
+        .iter()
+        .find_map(|ending| plain.strip_suffix(ending));
     ending.unwrap_or(plain).to_owned()
 }
 

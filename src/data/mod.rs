@@ -11,6 +11,7 @@
 //! | `field_map` | `--map` |
 //! | `splits` | grouped folds and halves |
 //! | `json`, `source_file` | tolerant JSON; files as plain bytes |
+//! | `parquet_file`, `sqlite_file` | containers that are no text |
 //! | `notice`, `error` | what was tolerated, and what was not |
 
 mod dataset;
@@ -21,8 +22,10 @@ pub mod formats;
 mod json;
 mod labels;
 mod notice;
+mod parquet_file;
 mod source_file;
 mod splits;
+mod sqlite_file;
 mod units;
 
 pub use dataset::{BadRow, Dataset, OpenOptions, Row};

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::{DataError, shown_path};
 
-/// Most bytes that a gzip file may unfold into.
+/// Most bytes that a compressed file may unfold into.
 const MOST_UNFOLDED: u64 = 8 << 30;
 
 /// A file that was read.
@@ -18,9 +18,21 @@ pub(crate) struct SourceFile {
     pub(crate) path: PathBuf,
     /// The path, safe to print.
     pub(crate) shown: String,
-    /// Decompressed, without a UTF-8 byte-order mark.
+    /// Decompressed, without a UTF-8 byte-order mark. As it lies on disk where the container is no text.
     pub(crate) bytes: Vec<u8>,
+    pub(crate) container: Container,
 }
+
+/// What the first bytes of a file say it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Container {
+    Text,
+    Parquet,
+    Sqlite,
+}
+
+const GZIP: &[u8] = &[0x1f, 0x8b];
+const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
 /// SHA-256 over the bytes of every file of a data set, as they lie on disk.
 #[derive(Default)]
@@ -46,13 +58,28 @@ impl SourceFile {
             _ => DataError::Read { path: shown.clone(), source },
         })?;
         hash.0.update(&raw);
-        let mut bytes = if raw.starts_with(&[0x1f, 0x8b]) { unfold(&raw, &shown)? } else { raw };
+        for (magic, container) in
+            [(&b"PAR1"[..], Container::Parquet), (b"SQLite format 3\0", Container::Sqlite)]
+        {
+            if raw.starts_with(magic) {
+                return Ok(Self { path: path.to_owned(), shown, bytes: raw, container });
+            }
+        }
+        let mut bytes = if raw.starts_with(GZIP) {
+            unfold(MultiGzDecoder::new(raw.as_slice()), "gzip", &shown)?
+        } else if raw.starts_with(ZSTD) {
+            let decoder = zstd::stream::read::Decoder::new(raw.as_slice());
+            let decoder = decoder.map_err(|source| DataError::Read { path: shown.clone(), source })?;
+            unfold(decoder, "zstd", &shown)?
+        } else {
+            raw
+        };
         refuse_other_containers(&bytes, &shown)?;
         refuse_other_encodings(&bytes, &shown)?;
         if bytes.starts_with(BYTE_ORDER_MARK) {
             bytes.drain(..BYTE_ORDER_MARK.len());
         }
-        Ok(Self { path: path.to_owned(), shown, bytes })
+        Ok(Self { path: path.to_owned(), shown, bytes, container: Container::Text })
     }
 
     /// The content as text.
@@ -74,9 +101,17 @@ impl SourceFile {
     }
 }
 
-/// `name` or `name.gz` in `folder`.
+/// `name`, `name.gz` or `name.zst` in `folder`.
 pub(crate) fn find_in(folder: &Path, name: &str) -> Option<PathBuf> {
-    [folder.join(name), folder.join(format!("{name}.gz"))].into_iter().find(|path| path.is_file())
+    ["", ".gz", ".zst"]
+        .iter()
+        .map(|ending| folder.join(format!("{name}{ending}")))
+        .find(|path| path.is_file())
+}
+
+/// A file name without the endings of compression.
+pub(crate) fn without_compression(name: &str) -> &str {
+    [".gz", ".zst"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
 }
 
 /// Names the first byte that is no UTF-8.
@@ -91,14 +126,14 @@ pub(crate) fn invalid_byte(bytes: &[u8], error: std::str::Utf8Error) -> String {
 /// The mark that some editors put before UTF-8.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = &[0xef, 0xbb, 0xbf];
 
-fn unfold(raw: &[u8], shown: &str) -> Result<Vec<u8>, DataError> {
+fn unfold(decoder: impl Read, name: &str, shown: &str) -> Result<Vec<u8>, DataError> {
     let read = |source| DataError::Read { path: shown.to_owned(), source };
     let mut bytes = Vec::new();
-    MultiGzDecoder::new(raw).take(MOST_UNFOLDED + 1).read_to_end(&mut bytes).map_err(read)?;
+    decoder.take(MOST_UNFOLDED + 1).read_to_end(&mut bytes).map_err(read)?;
     if bytes.len() as u64 > MOST_UNFOLDED {
         return Err(DataError::NotReadYet {
             path: shown.to_owned(),
-            found: format!("gzip that unfolds into more than {} GiB", MOST_UNFOLDED >> 30),
+            found: format!("{name} that unfolds into more than {} GiB", MOST_UNFOLDED >> 30),
             next: "split it into smaller files".to_owned(),
         });
     }
@@ -107,18 +142,14 @@ fn unfold(raw: &[u8], shown: &str) -> Result<Vec<u8>, DataError> {
 
 fn refuse_other_containers(bytes: &[u8], shown: &str) -> Result<(), DataError> {
     const KNOWN: [(&[u8], &str, &str); 8] = [
-        (&[0x28, 0xb5, 0x2f, 0xfd], "zstd", "unpack it with `zstd -d`"),
+        (ZSTD, "zstd inside another compression", "unpack it once"),
         (b"BZh", "bzip2", "unpack it with `bunzip2`"),
         (&[0xfd, b'7', b'z', b'X', b'Z'], "xz", "unpack it with `unxz`"),
-        (
-            b"PAR1",
-            "Parquet",
-            "write it as JSONL first, in pandas `to_json(..., orient=\"records\", lines=True)`",
-        ),
+        (b"PAR1", "Parquet inside a compression", "unpack it once: Parquet compresses within"),
         (b"ARROW1", "Arrow IPC", "write it as JSONL first, in datasets `to_json(...)`"),
-        (b"SQLite format 3", "SQLite", "export its table as JSONL or CSV first"),
+        (b"SQLite format 3", "SQLite inside a compression", "unpack it once"),
         (b"PK\x03\x04", "a ZIP archive or a workbook", "unpack it, or save the sheet as CSV"),
-        (&[0x1f, 0x8b], "gzip inside gzip", "unpack it once with `gunzip`"),
+        (GZIP, "gzip inside a compression", "unpack it once with `gunzip`"),
     ];
     match KNOWN.iter().find(|(magic, ..)| bytes.starts_with(magic)) {
         Some((_, found, next)) => Err(DataError::NotReadYet {

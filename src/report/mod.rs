@@ -10,10 +10,12 @@
 //! | [`html`] | one self-contained page to file, mail and print |
 //! | [`markdown`] | issues, notebooks, reviews |
 //! | [`json`] | other programs; see [`Report`] for the layout |
+//! | [`exports`] | files that other tools read: tables, annotations, code scanning |
 //! | [`plain`] | terminals without a screen, and screen readers |
 
 mod context;
 mod excerpt;
+pub mod exports;
 mod html;
 mod json;
 mod markdown;

@@ -81,7 +81,11 @@ fn a_file_of_another_layout_ends_with_3_and_names_its_fields_and_the_next_step()
         .code(3)
         .complains(&["read as squad because --format says so", "--format (ragscope,"]);
     sandbox.write("table.parquet", b"PAR1\x00\x00\x00\x00");
-    sandbox.run(&["score", "table.parquet"]).code(3).complains(&["Parquet", "not read yet;"]);
+    sandbox.run(&["score", "table.parquet"]).code(3).complains(&[
+        "table.parquet",
+        "cannot be read",
+        "Parquet",
+    ]);
     sandbox.write("latin.jsonl", b"{\"question\":\"caf\xe9\"}\n");
     let latin = sandbox.run(&["open", "--plain", "latin.jsonl"]);
     assert!(latin.stderr.contains("UTF-8"), "{latin}");

@@ -4,7 +4,7 @@
 //! A text that looks like a list and is none is an error, never a passage that starts with `['`.
 
 use crate::data::error::shown;
-use crate::data::json::{Json, parse};
+use crate::data::json::{Json, Object, parse};
 
 /// Deepest nesting that is read.
 const DEEPEST: usize = 8;
@@ -26,13 +26,32 @@ pub(crate) fn value(cell: &str) -> Result<Option<Json>, String> {
     if let Ok((json @ Json::List(_), _)) = parse(trimmed) {
         return Ok(Some(json));
     }
-    let mut reader = Reader { text: trimmed, at: 0 };
+    let mut reader = Reader { text: trimmed, at: 0, objects: false };
     let list = reader.list(0)?;
     reader.skip_blanks();
     if reader.at < trimmed.len() {
         return Err(reader.problem("the end after the list"));
     }
     Ok(Some(list))
+}
+
+/// A list or dictionary as Python prints it. Printed objects (`Message(...)`, `<Kind.A: 1>`) become an
+/// object with their text in `printed`, so that nothing can take them for a passage.
+///
+/// # Errors
+/// When the text is no literal; the message says where.
+pub(crate) fn literal(text: &str) -> Result<Json, String> {
+    let trimmed = text.trim();
+    if let Ok((json @ (Json::List(_) | Json::Object(_)), _)) = parse(trimmed) {
+        return Ok(json);
+    }
+    let mut reader = Reader { text: trimmed, at: 0, objects: true };
+    let value = reader.item(0)?;
+    reader.skip_blanks();
+    if reader.at < trimmed.len() {
+        return Err(reader.problem("the end after the literal"));
+    }
+    Ok(value)
 }
 
 /// Whether a cell is how pandas writes an absent value.
@@ -61,7 +80,7 @@ fn looks_like_list(trimmed: &str) -> bool {
 }
 
 fn tuple_comma(inside: &str) -> bool {
-    let mut reader = Reader { text: inside, at: 0 };
+    let mut reader = Reader { text: inside, at: 0, objects: false };
     reader.string().is_ok() && {
         reader.skip_blanks();
         reader.peek() == Some(',')
@@ -71,6 +90,8 @@ fn tuple_comma(inside: &str) -> bool {
 struct Reader<'a> {
     text: &'a str,
     at: usize,
+    /// Whether dictionaries and printed objects are read too.
+    objects: bool,
 }
 
 impl Reader<'_> {
@@ -149,19 +170,76 @@ impl Reader<'_> {
                     .to_owned(),
             );
         }
-        if self.rest().starts_with("Document(") {
+        if self.rest().starts_with("Document(") && !self.objects {
             return Err(
                 "looks like a list of printed `Document(...)` objects; write their page_content instead"
                     .to_owned(),
             );
         }
         match self.peek() {
-            Some('\'' | '"' | 'u') => Ok(Json::Text(self.string()?)),
-            Some('[' | '(' | 'a') => self.list(depth + 1),
+            Some('\'' | '"') => Ok(Json::Text(self.string()?)),
+            Some('u') if matches!(self.rest().as_bytes().get(1), Some(b'\'' | b'"')) => {
+                Ok(Json::Text(self.string()?))
+            }
+            Some('[' | '(') => self.list(depth + 1),
+            Some('a') if !self.objects || self.rest().starts_with("array(") => self.list(depth + 1),
+            Some('{') if self.objects => self.dictionary(depth + 1),
             Some('-' | '0'..='9') => Ok(self.number()),
             _ if self.take("nan") || self.take("None") || self.take("null") => Ok(Json::Null),
+            _ if self.objects && self.take("True") => Ok(Json::Bool(true)),
+            _ if self.objects && self.take("False") => Ok(Json::Bool(false)),
+            Some(first) if self.objects && (first.is_alphabetic() || first == '<') => self.printed(),
             _ => Err(self.problem("a quoted text")),
         }
+    }
+
+    fn dictionary(&mut self, depth: usize) -> Result<Json, String> {
+        if depth > DEEPEST {
+            return Err(self.problem("less nesting"));
+        }
+        self.take("{");
+        let mut fields = Vec::new();
+        loop {
+            self.skip_blanks();
+            if self.take("}") {
+                break;
+            }
+            let key = self.item(depth)?;
+            self.skip_blanks();
+            if !self.take(":") {
+                return Err(self.problem("`:` after a key"));
+            }
+            self.skip_blanks();
+            let value = self.item(depth)?;
+            fields.push((key.scalar().unwrap_or_default().to_owned(), value));
+            self.skip_blanks();
+            if !self.take(",") && !self.rest().starts_with('}') {
+                return Err(self.problem("`,` or `}`"));
+            }
+        }
+        Ok(Json::Object(Object::new(fields).0))
+    }
+
+    /// Skips what Python prints for an object: up to the end of its brackets, quoted texts inside left alone.
+    fn printed(&mut self) -> Result<Json, String> {
+        let start = self.at;
+        let mut open = 0_usize;
+        while let Some(c) = self.peek() {
+            match c {
+                '\'' | '"' => {
+                    self.string()?;
+                    continue;
+                }
+                '(' | '[' | '{' | '<' => open += 1,
+                ')' | ']' | '}' if open == 0 => break,
+                ',' | ':' if open == 0 => break,
+                ')' | ']' | '}' | '>' => open = open.saturating_sub(1),
+                _ => {}
+            }
+            self.at += c.len_utf8();
+        }
+        let text = self.text[start..self.at].trim_end().to_owned();
+        Ok(Json::Object(Object::new(vec![("printed".to_owned(), Json::Text(text))]).0))
     }
 
     fn number(&mut self) -> Json {
@@ -296,7 +374,25 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_printed_dictionary_reads_as_an_object_and_printed_objects_stay_apart() {
+        let text = "{'a.b': 'x', \"it's\": [1, True, None], 'm': [HumanMessage(content='q, (?', id=1)], 'k': <Kind.A: 1>}";
+        let Json::Object(fields) = literal(text).unwrap() else { panic!("no object") };
+        assert_eq!(fields.text("a.b"), Some("x"));
+        assert_eq!(fields.list("it's").unwrap().len(), 3);
+        let message = fields.list("m").unwrap()[0].object().unwrap();
+        assert_eq!(message.text("printed"), Some("HumanMessage(content='q, (?', id=1)"));
+        assert_eq!(fields.get("k").unwrap().object().unwrap().text("printed"), Some("<Kind.A: 1>"));
+        assert!(literal("{'a': }").unwrap_err().contains("expected"));
+        assert!(literal(&"{'a': ".repeat(1000)).unwrap_err().contains("less nesting"));
+    }
+
     proptest! {
+        #[test]
+        fn no_literal_makes_the_reader_panic(text in "[\\[\\](){}<>'\"ua:,.\\\\x0éDn ]{0,30}") {
+            let _ = literal(&text);
+        }
+
         #[test]
         fn whatever_python_prints_comes_back(items in proptest::collection::vec("[a'\"\\\\\n é市🙂,\\[\\]]{0,8}", 1..4)) {
             let printed: Vec<String> = items

@@ -6,7 +6,8 @@ use std::collections::HashSet;
 use crate::data::error::{DataError, shown};
 use crate::data::json::{Json, Object, Tolerated, parse};
 use crate::data::notice::Notices;
-use crate::data::source_file::{SourceFile, invalid_byte};
+use crate::data::source_file::{Container, SourceFile, invalid_byte, without_compression};
+use crate::data::{parquet_file, sqlite_file};
 
 use super::jsonl::Records;
 
@@ -19,6 +20,8 @@ pub(crate) enum Content {
     Document(Json, Tolerated),
     /// Comma-separated values, or another delimiter.
     Table { delimiter: u8 },
+    /// Rows of a container that is no text.
+    Rows { kind: &'static str, rows: Vec<Result<Object, String>> },
 }
 
 /// One record, whatever the container.
@@ -33,6 +36,14 @@ pub(crate) struct SourceRow {
 impl Content {
     /// Looks at the name and the first bytes of `file`, and no further than it must.
     pub(crate) fn sniff(file: &SourceFile) -> Result<Self, DataError> {
+        match file.container {
+            Container::Text => {}
+            Container::Parquet => return Ok(Self::Rows { kind: "Parquet", rows: parquet_file::rows(file)? }),
+            Container::Sqlite => {
+                let rows = sqlite_file::rows(file)?.into_iter().map(Ok).collect();
+                return Ok(Self::Rows { kind: "a table of SQLite", rows });
+            }
+        }
         let extension = extension(file);
         let first = file.bytes.iter().copied().find(|byte| !byte.is_ascii_whitespace());
         match (extension.as_str(), first) {
@@ -52,7 +63,7 @@ impl Content {
             found: format!("text that is none: {}", error.in_text(text)),
             next: "repair that place; one record a line belongs in a file named .jsonl".to_owned(),
         })?;
-        Ok(Self::Document(json, tolerated))
+        Ok(Self::Document(of_data_frame(json), tolerated))
     }
 
     /// A file that begins with `{`: lines when its first line, or else its second, is a whole record.
@@ -101,6 +112,7 @@ impl Content {
             Self::Document(..) => "a JSON document",
             Self::Table { delimiter: b',' } => "comma-separated values",
             Self::Table { .. } => "separated values",
+            Self::Rows { kind, .. } => kind,
         }
     }
 
@@ -133,6 +145,11 @@ impl Content {
                     take(row.fields.map(Cow::Owned), row.line);
                 }
             }
+            Self::Rows { rows, .. } => {
+                for row in rows.iter().take(most) {
+                    take(row.clone().map(Cow::Owned), None);
+                }
+            }
             Self::Document(Json::Object(fields), _) => return Ok((vec![Cow::Borrowed(fields)], None)),
             Self::Document(Json::List(items), _) => {
                 let objects = items.iter().take(most).filter_map(Json::object).map(Cow::Borrowed).collect();
@@ -150,6 +167,14 @@ impl Content {
         match self {
             Self::Lines => lines(file, notices),
             Self::Table { delimiter } => Ok(table_rows(file, *delimiter, notices)?.collect()),
+            Self::Rows { rows, .. } => {
+                let row = |(row, fields): (usize, &Result<Object, String>)| SourceRow {
+                    row,
+                    line: None,
+                    fields: fields.clone(),
+                };
+                Ok(rows.iter().enumerate().map(row).collect())
+            }
             Self::Document(json, tolerated) => {
                 tolerated.tell(None, notices);
                 let items = match json {
@@ -170,8 +195,49 @@ impl Content {
 fn extension(file: &SourceFile) -> String {
     let name =
         file.path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
-    let plain = name.strip_suffix(".gz").unwrap_or(&name);
-    plain.rsplit_once('.').map_or(String::new(), |(_, extension)| extension.to_owned())
+    without_compression(&name).rsplit_once('.').map_or(String::new(), |(_, extension)| extension.to_owned())
+}
+
+/// Records of a data frame that pandas wrote by columns, split, or as a table; anything else as it is.
+fn of_data_frame(json: Json) -> Json {
+    let Json::Object(frame) = &json else { return json };
+    if let (Some(columns), Some(data)) = (frame.list("columns"), frame.list("data")) {
+        let names: Option<Vec<&str>> = columns.iter().map(Json::scalar).collect();
+        let rows = names.and_then(|names| {
+            let row = |row: &Json| {
+                let cells = row.list().filter(|cells| cells.len() == names.len())?;
+                let fields = names.iter().map(|name| (*name).to_owned()).zip(cells.iter().cloned());
+                Some(Json::Object(Object::new(fields.collect()).0))
+            };
+            data.iter().map(row).collect::<Option<Vec<Json>>>()
+        });
+        return rows.map_or(json, Json::List);
+    }
+    if frame.get("schema").and_then(Json::object).is_some_and(|schema| schema.has("fields"))
+        && let Some(data) = frame.list("data")
+    {
+        return Json::List(data.to_vec());
+    }
+    by_columns(frame).map_or(json, Json::List)
+}
+
+/// Rows of `{"question": {"0": ...}, ...}`: every value an object with the same numbered places.
+fn by_columns(frame: &Object) -> Option<Vec<Json>> {
+    let columns: Vec<(&str, &Object)> =
+        frame.iter().map(|(name, value)| Some((name, value.object()?))).collect::<Option<_>>()?;
+    let (_, first) = columns.first()?;
+    let places: Vec<&str> = first.names().collect();
+    let numbered = !places.is_empty() && places.iter().all(|place| place.parse::<u64>().is_ok());
+    let alike = columns.iter().all(|(_, column)| column.names().eq(places.iter().copied()));
+    (numbered && alike).then(|| {
+        let row = |place: &&str| {
+            let cell = |(name, column): &(&str, &Object)| {
+                Some(((*name).to_owned(), column.get(place).cloned().unwrap_or(Json::Null)))
+            };
+            Json::Object(Object::new(columns.iter().filter_map(cell).collect()).0)
+        };
+        places.iter().map(row).collect()
+    })
 }
 
 /// Every line of a file as an object.

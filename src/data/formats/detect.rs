@@ -8,7 +8,10 @@ use crate::data::error::{DataError, distinct, shown_names, shown_path};
 use crate::data::json::{Json, Object};
 use crate::data::source_file::{SourceFile, find_in};
 
-use super::{Content, Format};
+use super::{
+    Content, Format, beir, deepeval, hallurag, hotpotqa, langsmith, lettuce_detect, llama_index,
+    natural_questions, openinference, ragas, ragbench, ragchecker, trulens,
+};
 
 /// Records that are looked at.
 const SAMPLE: usize = 50;
@@ -69,8 +72,26 @@ fn names(sample: &[Cow<'_, Object>]) -> String {
 
 /// The most telling layout first: own records have the fewest demands, and come last.
 fn recognise(content: &Content, sample: &[Cow<'_, Object>]) -> Option<(Format, String)> {
-    const ORDER: [Format; 6] =
-        [Format::RagTruth, Format::Squad, Format::NqOpen, Format::TatQa, Format::Ragas, Format::Ragscope];
+    const ORDER: [Format; 18] = [
+        Format::RagTruth,
+        Format::Squad,
+        Format::HotpotQa,
+        Format::NaturalQuestions,
+        Format::NqOpen,
+        Format::TatQa,
+        Format::RagBench,
+        Format::HalluRag,
+        Format::LettuceDetect,
+        Format::RagChecker,
+        Format::TruLens,
+        Format::OpenInference,
+        Format::LangSmith,
+        Format::LlamaIndex,
+        Format::Beir,
+        Format::Ragas,
+        Format::DeepEval,
+        Format::Ragscope,
+    ];
     ORDER.into_iter().find_map(|format| {
         let telling = format != Format::Ragas || tells_ragas(content, sample);
         let because = can_be(format, content, sample).ok()?;
@@ -92,10 +113,13 @@ fn tells_ragas(content: &Content, sample: &[Cow<'_, Object>]) -> bool {
     ];
     const ONLY_OWN: [&str; 5] = ["labels", "offset_unit", "source_ids", "consistent", "groups"];
     let own = any(sample, |fields| fields.has("question") && ONLY_OWN.iter().any(|name| fields.has(name)));
-    matches!(content, Content::Table { .. })
+    let other = any(sample, |fields| deepeval::is_record(fields) || fields.has("_id"));
+    matches!(content, Content::Table { .. } | Content::Rows { .. }) && !other
         || !own
             && any(sample, |fields| {
-                ONLY_RAGAS.iter().any(|name| fields.has(name)) || fields.text("contexts").is_some()
+                ONLY_RAGAS.iter().any(|name| fields.has(name))
+                    || fields.text("contexts").is_some()
+                    || ragas::is_annotated(fields)
             })
 }
 
@@ -110,6 +134,9 @@ fn can_be(
     sample: &[Cow<'_, Object>],
 ) -> Result<&'static str, &'static str> {
     let has = |names: &[&str]| any(sample, |fields| names.iter().all(|name| fields.has(name)));
+    let records = |is_record: fn(&Object) -> bool, fields: &'static str| {
+        if any(sample, is_record) { Ok(fields) } else { Err(fields) }
+    };
     let table = matches!(content, Content::Table { .. });
     match format {
         Format::RagTruth if !table && has(&["source_id", "response", "labels"]) => {
@@ -134,11 +161,48 @@ fn can_be(
         Format::NqOpen => Err("records with `question`, `answers` and `ctxs` or `nq_annotated_gold`"),
         Format::TatQa if !table && has(&["table", "questions"]) => Ok("the fields `table` and `questions`"),
         Format::TatQa => Err("a list of objects with `table`, `paragraphs` and `questions`"),
+        Format::Ragas if any(sample, ragas::is_annotated) => Ok("lists of `metric_input`"),
         Format::Ragas if has(&["user_input"]) => Ok("the field `user_input`"),
         Format::Ragas if has(&["question"]) => Ok("the field `question`"),
         Format::Ragas => Err("records with `user_input` or `question`"),
         Format::Ragscope if !table && has(&["question"]) => Ok("the field `question`"),
         Format::Ragscope => Err("JSON records with `question`"),
+        Format::RagBench => {
+            records(ragbench::is_record, "the fields `documents`, `response` and `response_sentences`")
+        }
+        Format::HalluRag => records(hallurag::is_record, "the fields `prompt` and `sentence_data`"),
+        Format::LettuceDetect => {
+            records(lettuce_detect::is_record, "the fields `prompt`, `answer` and `labels`")
+        }
+        Format::RagChecker => records(ragchecker::is_record, "the fields `query` and `gt_answer`"),
+        Format::DeepEval => records(
+            deepeval::is_record,
+            "`testCases`, or the field `input` beside `actual_output`, `expected_output` or `retrieval_context`",
+        ),
+        Format::LlamaIndex => records(
+            llama_index::is_record,
+            "`examples` with `query`, or the fields `query`, `response` and `passing`",
+        ),
+        Format::TruLens => records(
+            trulens::is_record,
+            "the field `record_attributes`, a `record_id` with its calls, or `query` and `expected_response`",
+        ),
+        Format::OpenInference => records(
+            openinference::is_record,
+            "the id of a trace (`context.trace_id`, `spanContext.traceId`) and `attributes`",
+        ),
+        Format::LangSmith => records(
+            langsmith::is_record,
+            "the fields `run_type` and `inputs`, or columns `input_*` and `output_*`",
+        ),
+        Format::Beir if !table => records(beir::is_record, "the fields `_id` and `text`"),
+        Format::Beir => Err("JSON records with `_id` and `text`"),
+        Format::HotpotQa => {
+            records(hotpotqa::is_record, "the fields `question`, `supporting_facts` and `context`")
+        }
+        Format::NaturalQuestions => {
+            records(natural_questions::is_record, "the fields `question_text` and `document_text`")
+        }
         Format::Mapped => Ok("the mapped fields"),
     }
 }
@@ -147,24 +211,30 @@ fn can_be(
 pub(crate) fn directory(folder: &Path, format: Option<Format>) -> Result<PathBuf, DataError> {
     let examples = find_in(folder, "examples.jsonl");
     let responses = find_in(folder, "response.jsonl").or_else(|| find_in(folder, "source_info.jsonl"));
+    let queries = find_in(folder, "queries.jsonl");
     let found = match format {
         Some(Format::Ragscope) => examples,
         Some(Format::RagTruth) => responses,
+        Some(Format::Beir) => queries,
         Some(_) => None,
-        None => examples.or(responses),
+        None => examples.or(responses).or(queries),
     };
     found.ok_or_else(|| {
         let mut inside: Vec<String> = std::fs::read_dir(folder)
             .map(|entries| {
-                entries.filter_map(Result::ok).map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+                entries
+                    .filter_map(Result::ok)
+                    .map(|entry| entry.file_name().to_string_lossy().into_owned())
+                    .collect()
             })
             .unwrap_or_default();
         inside.sort();
         DataError::UnknownLayout {
             path: shown_path(folder),
-            expected: "a folder with `examples.jsonl` and `documents.jsonl` (ragscope), or with `response.jsonl` and \
-                       `source_info.jsonl` (ragtruth)"
-                .to_owned(),
+            expected:
+                "a folder with `examples.jsonl` and `documents.jsonl` (ragscope), with `response.jsonl` and \
+                       `source_info.jsonl` (ragtruth), or with `queries.jsonl` and `corpus.jsonl` (beir)"
+                    .to_owned(),
             found: format!("a folder with {}", shown_names(inside.iter().map(String::as_str))),
             next: "name one data file".to_owned(),
         }

@@ -2,31 +2,58 @@
 //!
 //! | format | file |
 //! |---|---|
-//! | ragscope's own JSONL, and its folder of two | [`own`] |
+//! | ragscope's own JSONL, and its folder of two | [`own`], written by [`own_writer`] |
 //! | `RAGTruth`, two JSONL files | `ragtruth` |
 //! | `SQuAD` 1 and 2 | `squad` |
 //! | Natural Questions open with passages | `nq_open` |
 //! | TAT-QA | `tatqa` |
 //! | RAGAS, JSONL or CSV, both generations of names | `ragas` |
+//! | `RAGBench` | `ragbench` |
+//! | `HalluRAG` | `hallurag` |
+//! | `LettuceDetect` | `lettuce_detect` |
+//! | `RAGChecker` | `ragchecker` |
+//! | `DeepEval` | `deepeval` |
+//! | `LlamaIndex` data sets and results | `llama_index` |
+//! | `TruLens`, three generations | `trulens` |
+//! | Phoenix and `OpenInference` spans | `openinference` |
+//! | `LangSmith` runs | `langsmith` |
+//! | BEIR | `beir` |
+//! | `HotpotQA` | `hotpotqa` |
+//! | Natural Questions, simplified | `natural_questions` |
 //! | any rows with `--map` | `mapped` |
 //!
 //! A reader turns a file into drafts (examples whose label offsets are still in the unit of the file)
 //! and documents; [`super::Dataset::open`] converts the offsets.
 
+mod beir;
 mod cell;
 mod content;
+mod deepeval;
 mod detect;
+mod hallurag;
+mod hotpotqa;
 pub mod jsonl;
+mod langsmith;
+mod lettuce_detect;
+mod llama_index;
 mod mapped;
+mod natural_questions;
 mod nq_open;
+mod openinference;
 pub mod own;
+pub mod own_writer;
 mod ragas;
+mod ragbench;
+mod ragchecker;
 mod ragtruth;
 mod record;
+mod spans;
 mod squad;
 mod tatqa;
 #[cfg(test)]
 pub(crate) mod test_files;
+mod translated;
+mod trulens;
 
 pub(crate) use content::{Content, SourceRow};
 pub(crate) use detect::{Detected, detect, directory};
@@ -57,14 +84,57 @@ pub enum Format {
     TatQa,
     /// RAGAS, either generation of names.
     Ragas,
+    /// `RAGBench`: sentences with keys.
+    RagBench,
+    /// `HalluRAG`: a verdict for each sentence.
+    HalluRag,
+    /// `LettuceDetect`.
+    LettuceDetect,
+    /// `RAGChecker`.
+    RagChecker,
+    /// `DeepEval`: test runs, goldens, tables.
+    DeepEval,
+    /// `LlamaIndex`: RAG data sets, evaluation results.
+    LlamaIndex,
+    /// `TruLens`: spans, records, ground truth.
+    TruLens,
+    /// Phoenix and `OpenInference`: spans of traces.
+    OpenInference,
+    /// `LangSmith`: runs of traces.
+    LangSmith,
+    /// BEIR: queries, corpus, judgements.
+    Beir,
+    /// `HotpotQA`.
+    HotpotQa,
+    /// Natural Questions, simplified.
+    NaturalQuestions,
     /// Rows whose fields are named by a field map.
     Mapped,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 7] =
-        [Self::Ragscope, Self::RagTruth, Self::Squad, Self::NqOpen, Self::TatQa, Self::Ragas, Self::Mapped];
+    pub const ALL: [Self; 19] = [
+        Self::Ragscope,
+        Self::RagTruth,
+        Self::Squad,
+        Self::NqOpen,
+        Self::TatQa,
+        Self::Ragas,
+        Self::RagBench,
+        Self::HalluRag,
+        Self::LettuceDetect,
+        Self::RagChecker,
+        Self::DeepEval,
+        Self::LlamaIndex,
+        Self::TruLens,
+        Self::OpenInference,
+        Self::LangSmith,
+        Self::Beir,
+        Self::HotpotQa,
+        Self::NaturalQuestions,
+        Self::Mapped,
+    ];
 
     /// The name of `--format`.
     pub fn name(self) -> &'static str {
@@ -75,6 +145,18 @@ impl Format {
             Self::NqOpen => "nq-open",
             Self::TatQa => "tat-qa",
             Self::Ragas => "ragas",
+            Self::RagBench => "ragbench",
+            Self::HalluRag => "hallurag",
+            Self::LettuceDetect => "lettuce-detect",
+            Self::RagChecker => "ragchecker",
+            Self::DeepEval => "deepeval",
+            Self::LlamaIndex => "llama-index",
+            Self::TruLens => "trulens",
+            Self::OpenInference => "openinference",
+            Self::LangSmith => "langsmith",
+            Self::Beir => "beir",
+            Self::HotpotQa => "hotpotqa",
+            Self::NaturalQuestions => "natural-questions",
             Self::Mapped => "mapped",
         }
     }
@@ -136,6 +218,7 @@ pub(crate) struct Parts {
 pub(crate) fn main_file(input: &Input<'_>) -> Result<Option<PathBuf>, DataError> {
     match input.detected.format {
         Format::RagTruth => ragtruth::response_file(input),
+        Format::Beir => Ok(beir::query_file(input)),
         _ => Ok(None),
     }
 }
@@ -153,6 +236,18 @@ pub(crate) fn read(
         Format::NqOpen => nq_open::read(input, notices),
         Format::TatQa => tatqa::read(input, notices),
         Format::Ragas => ragas::read(input, notices),
+        Format::RagBench => ragbench::read(input, notices),
+        Format::HalluRag => hallurag::read(input, notices),
+        Format::LettuceDetect => lettuce_detect::read(input, notices),
+        Format::RagChecker => ragchecker::read(input, notices),
+        Format::DeepEval => deepeval::read(input, notices),
+        Format::LlamaIndex => llama_index::read(input, hash, notices),
+        Format::TruLens => trulens::read(input, notices),
+        Format::OpenInference => openinference::read(input, notices),
+        Format::LangSmith => langsmith::read(input, notices),
+        Format::Beir => beir::read(input, hash, notices),
+        Format::HotpotQa => hotpotqa::read(input, notices),
+        Format::NaturalQuestions => natural_questions::read(input, notices),
         Format::Mapped => mapped::read(input, notices),
     }
 }

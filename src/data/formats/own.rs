@@ -27,7 +27,7 @@ use crate::data::example::Document;
 use crate::data::json::{Json, Object};
 use crate::data::labels::{DraftRow, resolve};
 use crate::data::notice::Notices;
-use crate::data::source_file::{DataHash, SourceFile};
+use crate::data::source_file::{DataHash, SourceFile, without_compression};
 
 use super::content::{self, SourceRow};
 use super::record::{self, RecordFields};
@@ -96,7 +96,7 @@ pub(super) fn read(
     Ok(Parts { rows, documents })
 }
 
-fn draft(source: &SourceRow, notices: &mut Notices) -> DraftRow {
+pub(super) fn draft(source: &SourceRow, notices: &mut Notices) -> DraftRow {
     let SourceRow { row, line, fields } = source;
     let fields = match fields {
         Ok(fields) => fields,
@@ -142,7 +142,7 @@ fn draft(source: &SourceRow, notices: &mut Notices) -> DraftRow {
 
 fn documents_beside(file: &SourceFile) -> Option<std::path::PathBuf> {
     let name = file.path.file_name()?.to_str()?;
-    let examples = name.strip_suffix(".gz").unwrap_or(name) == "examples.jsonl";
+    let examples = without_compression(name) == "examples.jsonl";
     if examples { file.beside("documents.jsonl") } else { None }
 }
 

@@ -1,0 +1,115 @@
+//! Parquet as records: groups and lists become objects and lists.
+
+use std::fs::File;
+
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
+
+use super::error::DataError;
+use super::json::{Json, Object};
+use super::source_file::SourceFile;
+
+/// Every row, in order; a row that cannot be read is an error of its own.
+///
+/// # Errors
+/// When the file cannot be opened or its footer does not read.
+pub(crate) fn rows(file: &SourceFile) -> Result<Vec<Result<Object, String>>, DataError> {
+    let read = |source: std::io::Error| DataError::Read { path: file.shown.clone(), source };
+    let reader = SerializedFileReader::new(File::open(&file.path).map_err(read)?)
+        .map_err(|error| read(std::io::Error::other(error)))?;
+    let rows = reader.get_row_iter(None).map_err(|error| read(std::io::Error::other(error)))?;
+    Ok(rows
+        .map(|row| {
+            let row = row.map_err(|error| format!("not a row of Parquet: {error}"))?;
+            let columns = row.get_column_iter();
+            Ok(Object::new(columns.map(|(name, field)| (name.clone(), value(field))).collect()).0)
+        })
+        .collect())
+}
+
+fn value(field: &Field) -> Json {
+    let number = |digits: String| Json::Number(digits);
+    let finite =
+        |value: f64, digits: String| if value.is_finite() { Json::Number(digits) } else { Json::Null };
+    match field {
+        Field::Null => Json::Null,
+        Field::Bool(value) => Json::Bool(*value),
+        Field::Byte(value) => number(value.to_string()),
+        Field::Short(value) => number(value.to_string()),
+        Field::Int(value) => number(value.to_string()),
+        Field::Long(value) => number(value.to_string()),
+        Field::UByte(value) => number(value.to_string()),
+        Field::UShort(value) => number(value.to_string()),
+        Field::UInt(value) => number(value.to_string()),
+        Field::ULong(value) => number(value.to_string()),
+        Field::Float(value) => finite(f64::from(*value), value.to_string()),
+        Field::Double(value) => finite(*value, value.to_string()),
+        Field::Str(text) => Json::Text(text.clone()),
+        Field::Bytes(bytes) => Json::Text(String::from_utf8_lossy(bytes.data()).into_owned()),
+        Field::Group(row) => {
+            let fields = row.get_column_iter().map(|(name, field)| (name.clone(), value(field)));
+            Json::Object(Object::new(fields.collect()).0)
+        }
+        Field::ListInternal(list) => Json::List(list.elements().iter().map(value).collect()),
+        Field::MapInternal(map) => {
+            let name = |key: &Field| value(key).scalar().unwrap_or_default().to_owned();
+            Json::Object(
+                Object::new(map.entries().iter().map(|(key, field)| (name(key), value(field))).collect()).0,
+            )
+        }
+        // Dates, times and decimals are no text of an example; they are kept as they are shown.
+        other => Json::Text(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::sync::Arc;
+
+    use parquet::data_type::{ByteArray, ByteArrayType};
+    use parquet::file::properties::WriterProperties;
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
+
+    use crate::data::formats::test_files::{examples, open_bytes};
+
+    /// A Parquet file with `id`, `question`, `answer` and a list `contexts`, one row for each triple of texts.
+    pub(crate) fn file(rows: &[(&str, &str, &[&str])]) -> Vec<u8> {
+        let schema = "message rows { REQUIRED BINARY question (UTF8); REQUIRED BINARY answer (UTF8);
+            REQUIRED GROUP contexts (LIST) { REPEATED GROUP list { REQUIRED BINARY element (UTF8); } } }";
+        let schema = Arc::new(parse_message_type(schema).unwrap());
+        let mut bytes = Vec::new();
+        let mut writer =
+            SerializedFileWriter::new(&mut bytes, schema, Arc::new(WriterProperties::default())).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        let text = |text: &str| ByteArray::from(text.as_bytes().to_vec());
+        let columns: [Vec<ByteArray>; 2] =
+            [rows.iter().map(|row| text(row.0)).collect(), rows.iter().map(|row| text(row.1)).collect()];
+        for column in columns {
+            let mut values = group.next_column().unwrap().unwrap();
+            values.typed::<ByteArrayType>().write_batch(&column, None, None).unwrap();
+            values.close().unwrap();
+        }
+        let mut column = group.next_column().unwrap().unwrap();
+        let items: Vec<ByteArray> = rows.iter().flat_map(|row| row.2).map(|item| text(item)).collect();
+        let repetition: Vec<i16> =
+            rows.iter().flat_map(|row| (0..row.2.len()).map(|place| i16::from(place > 0))).collect();
+        let definition = vec![1; items.len()];
+        column.typed::<ByteArrayType>().write_batch(&items, Some(&definition), Some(&repetition)).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+        writer.close().unwrap();
+        bytes
+    }
+
+    #[test]
+    fn rows_of_parquet_are_records_with_real_lists() {
+        let data =
+            open_bytes("rows.parquet", &file(&[("q1?", "a1", &["c1", "it's"]), ("q2?", "a2", &["c3"])]));
+        let examples = examples(&data);
+        assert_eq!(examples.len(), 2);
+        assert_eq!(examples[0].passages[1].text, "it's");
+        assert_eq!((examples[1].question.as_str(), examples[1].answer.as_deref()), ("q2?", Some("a2")));
+        assert!(data.because.contains("Parquet"), "{}", data.because);
+    }
+}
