@@ -38,6 +38,8 @@ pub struct Decoder {
 pub struct Prefix {
     /// One entry per block.
     layers: Arc<[KeyValues]>,
+    /// The state that enters each block, [tokens, d], where it was asked for.
+    inputs: Option<Arc<[Vec<f32>]>>,
     tokens: usize,
     decoder: Arc<()>,
 }
@@ -97,27 +99,51 @@ impl Decoder {
     /// # Errors
     /// An unknown token, too many tokens, or a state that is not finite.
     pub fn prefix(&self, ids: &[u32]) -> Result<Prefix, DecoderError> {
+        self.read_prefix(ids, false)
+    }
+
+    /// [`Self::prefix`] that also keeps the state entering every block, which the information contribution of a
+    /// continuation is measured against: tokens x d x L x 4 bytes more (55 MB for 800 tokens of the default model).
+    ///
+    /// # Errors
+    /// Those of [`Self::prefix`].
+    pub fn prefix_with_inputs(&self, ids: &[u32]) -> Result<Prefix, DecoderError> {
+        self.read_prefix(ids, true)
+    }
+
+    fn read_prefix(&self, ids: &[u32], keep_inputs: bool) -> Result<Prefix, DecoderError> {
         self.check_tokens(0, ids)?;
         let nothing = self.nothing();
         let mut layers = Vec::with_capacity(self.config.layers);
+        let mut inputs: Vec<Vec<f32>> = Vec::new();
         if ids.is_empty() {
             layers = nothing;
+            inputs = vec![Vec::new(); self.config.layers];
         } else {
             let ropes = self.rotations(0, ids.len());
             let mut hidden = self.embed(ids);
             for (block, before) in self.blocks().zip(&nothing) {
                 let index = block.index;
+                if keep_inputs {
+                    inputs.push(hidden.clone());
+                }
                 let (queries, new) = block.queries_keys_values(&hidden, ropes.of(index))?;
                 // Nothing after the keys and values of the last block is used by a continuation.
                 if index + 1 < self.config.layers {
-                    let request = WeightRequest { segments: &[], among_new: false, full: false };
+                    let request = WeightRequest::of_segments(&[]);
                     let attention = block.attend(&queries, before, &new, &request)?;
                     block.finish(&mut hidden, attention.context)?;
                 }
                 layers.push(new);
             }
         }
-        Ok(Prefix { layers: layers.into(), tokens: ids.len(), decoder: Arc::clone(&self.identity) })
+        let inputs = keep_inputs.then(|| inputs.into());
+        Ok(Prefix { layers: layers.into(), inputs, tokens: ids.len(), decoder: Arc::clone(&self.identity) })
+    }
+
+    /// [V, d]
+    pub(super) fn output_head(&self) -> &Matrix {
+        self.weights.output.as_ref().unwrap_or(&self.weights.embedding)
     }
 
     fn check_tokens(&self, before: usize, ids: &[u32]) -> Result<(), DecoderError> {

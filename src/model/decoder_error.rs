@@ -62,6 +62,17 @@ pub enum DecoderError {
     ForeignPrefix,
 
     #[error(
+        "the information contribution is measured against the states of the prefix, and this prefix kept none; \
+         read it with its inputs"
+    )]
+    PrefixWithoutInputs,
+
+    #[error(
+        "expected two readings of the same rows, {expected} values each, found {found} in the other; d is {hidden_size}"
+    )]
+    States { expected: usize, found: usize, hidden_size: usize },
+
+    #[error(
         "{place} holds a value that is not finite: the weights or the input are outside of what f32 can carry"
     )]
     NotFinite { place: String },

@@ -12,6 +12,7 @@
 //! | `config`, `weights`, `rope`, `decoder`, `block` | the instrumented decoder, of every architecture |
 //! | `generation`, `stop_tokens`, `text_stream` | answers written by the model, as text that comes in pieces |
 //! | `attention`, `attention_plain`, `capture` | fused attention that sums while rows are hot, and its oracle |
+//! | `contribution`, `divergence` | what a layer's update has to do with its attention; two next-token distributions compared |
 
 mod attention;
 mod attention_plain;
@@ -22,6 +23,7 @@ mod chat;
 mod chat_engine;
 mod chat_source;
 mod config;
+mod contribution;
 mod decoder;
 mod decoder_error;
 #[cfg(test)]
@@ -30,6 +32,7 @@ mod decoder_peer_tests;
 mod decoder_real_model_tests;
 #[cfg(test)]
 mod decoder_tests;
+mod divergence;
 mod elementwise;
 mod facts;
 mod fetch;
