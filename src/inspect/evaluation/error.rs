@@ -67,8 +67,8 @@ pub enum EvaluationError {
     },
     /// A fold cannot be trained on.
     #[error(
-        "fold {fold} of {folds}: the training answers have {rows} rows, {positives} of them positive; add \
-         labelled answers of the other class, or take fewer folds"
+        "fold {fold} of {folds}: training needs both classes, but of {rows} training rows {positives} are \
+         positive; add labelled answers of the other class, or take fewer folds"
     )]
     OneClass {
         /// From 1.
