@@ -84,6 +84,14 @@ pub enum DetectError {
         /// Number found.
         found: usize,
     },
+    /// Feature rows cannot be read from disk.
+    #[error("cannot read feature rows from {}: {source}; run the command again to check the store", path.display())]
+    Rows {
+        /// The file.
+        path: std::path::PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
     /// A matrix product failed.
     #[error("a matrix product failed: {0}")]
     Tensor(#[from] candle_core::Error),

@@ -2,11 +2,12 @@
 
 use half::f16;
 use half::slice::HalfFloatSliceExt;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::reading::{StateLayer, Trace};
 
-use super::{DetectError, cortex, lookback};
+use super::{DetectError, StoredRows, cortex, lookback};
 
 /// One block of token features; a detector reads one or several, side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -153,30 +154,38 @@ fn likelihood(trace: &Trace) -> Result<Vec<f32>, DetectError> {
     Ok(pairs.flat_map(|((&with, &without), &entropy)| [-with, -without, without - with, entropy]).collect())
 }
 
-/// Values of one block, row-major, as they lie in memory.
+/// Feature values kept in memory at most, where nothing else is asked for: 1 GiB. What is larger is read
+/// from disk as it is used.
+pub const MEMORY_LIMIT: u64 = 1 << 30;
+
+/// Values of one block, row-major, where they lie.
 #[derive(Debug, Clone, Copy)]
 pub enum BlockValues<'a> {
     /// Full precision.
     F32(&'a [f32]),
     /// Half precision, as a feature cache keeps them.
     F16(&'a [f16]),
+    /// On disk.
+    Stored(&'a StoredRows),
 }
 
 impl BlockValues<'_> {
-    const fn len(self) -> usize {
+    fn len(self) -> usize {
         match self {
             Self::F32(values) => values.len(),
             Self::F16(values) => values.len(),
+            Self::Stored(rows) => rows.rows() * rows.width(),
         }
     }
 }
 
-/// Token features without a copy: blocks side by side, one row a token.
+/// Token features without a copy: blocks side by side, one row a token, in memory or on disk.
 #[derive(Debug, Clone)]
 pub struct FeatureRows<'a> {
     blocks: Vec<(BlockValues<'a>, usize)>,
     rows: usize,
     width: usize,
+    memory_limit: u64,
 }
 
 impl<'a> FeatureRows<'a> {
@@ -185,7 +194,8 @@ impl<'a> FeatureRows<'a> {
         let width = blocks.iter().map(|block| block.1).sum();
         let rows = blocks.first().map_or(0, |(values, width)| values.len() / (*width).max(1));
         for (values, width) in &blocks {
-            if values.len() != rows * width {
+            let other_width = matches!(values, BlockValues::Stored(stored) if stored.width() != *width);
+            if values.len() != rows * width || other_width {
                 return Err(DetectError::Mismatch {
                     what: "values of a feature block",
                     expected: rows * width,
@@ -193,7 +203,20 @@ impl<'a> FeatureRows<'a> {
                 });
             }
         }
-        Ok(Self { blocks, rows, width })
+        Ok(Self { blocks, rows, width, memory_limit: MEMORY_LIMIT })
+    }
+
+    /// Sets how many bytes of dense rows training may keep; beyond, it reads them again in every pass.
+    #[must_use]
+    pub const fn with_memory_limit(mut self, bytes: u64) -> Self {
+        self.memory_limit = bytes;
+        self
+    }
+
+    /// Whether so many rows may be kept as one dense matrix of f32.
+    #[must_use]
+    pub const fn may_be_dense(&self, rows: usize) -> bool {
+        (rows as u64).saturating_mul(self.width as u64).saturating_mul(4) <= self.memory_limit
     }
 
     /// Number of tokens.
@@ -220,14 +243,51 @@ impl<'a> FeatureRows<'a> {
         }
     }
 
-    /// Writes row `row` into `out`, which has [`Self::width`] values. `row` is below [`Self::rows`].
-    pub fn copy_row(&self, row: usize, mut out: &mut [f32]) {
+    /// Writes row `row` into `out`, which has [`Self::width`] values.
+    ///
+    /// Fails for a row that is not there, an `out` of another size, and when the disk fails.
+    pub fn copy_row(&self, row: usize, out: &mut [f32]) -> Result<(), DetectError> {
+        self.copy_rows(&[row], out)
+    }
+
+    /// Writes the chosen rows into `out`, [rows, [`Self::width`]] row-major, in the order asked for. From
+    /// disk they are read in stored order, neighbours together, files in parallel.
+    ///
+    /// Fails for a row that is not there, an `out` of another size, and when the disk fails.
+    pub fn copy_rows(&self, rows: &[usize], out: &mut [f32]) -> Result<(), DetectError> {
+        self.check_rows(rows)?;
+        if out.len() != rows.len() * self.width {
+            let (expected, found) = (rows.len() * self.width, out.len());
+            return Err(DetectError::Mismatch { what: "values of the chosen rows", expected, found });
+        }
+        if self.width == 0 {
+            return Ok(());
+        }
+        out.par_chunks_mut(self.width)
+            .zip(rows)
+            .with_min_len(64)
+            .for_each(|(out, &row)| self.copy_from_memory(row, out));
+        let mut from = 0;
+        for (values, width) in &self.blocks {
+            if let BlockValues::Stored(stored) = values
+                && *width > 0
+            {
+                let parts = out.chunks_exact_mut(self.width).map(|row| &mut row[from..from + width]);
+                stored.copy(rows.iter().copied().zip(parts).collect())?;
+            }
+            from += width;
+        }
+        Ok(())
+    }
+
+    fn copy_from_memory(&self, row: usize, mut out: &mut [f32]) {
         for (values, width) in &self.blocks {
             let (part, rest) = out.split_at_mut(*width);
             let from = row * width..(row + 1) * width;
             match values {
                 BlockValues::F32(values) => part.copy_from_slice(&values[from]),
                 BlockValues::F16(values) => values[from].convert_to_f32_slice(part),
+                BlockValues::Stored(_) => {}
             }
             out = rest;
         }
@@ -266,7 +326,7 @@ mod tests {
         ])
         .unwrap();
         let mut row = [0.0; 3];
-        rows.copy_row(1, &mut row);
+        rows.copy_row(1, &mut row).unwrap();
         assert_eq!((rows.rows(), row), (2, [3.0, 4.0, 2.5]));
     }
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `detector` | the [`Detector`] trait; negative log-likelihood as the plainest one |
 //! | `features` | named blocks of token features, rows assembled from them |
+//! | `stored_rows` | blocks that stay on disk and are read row by row |
 //! | `cortex` | D, Dbar and c of CORTEX |
 //! | `lookback` | look-back ratios of DRAG and their reductions |
 //! | `standardisation`, `mlp`, `mlp_training` | the perceptron of CORTEX eq. 7 |
@@ -28,6 +29,7 @@ mod mlp_training;
 mod smoothing;
 mod spans;
 mod standardisation;
+mod stored_rows;
 #[cfg(test)]
 pub(crate) mod synthetic;
 
@@ -36,7 +38,7 @@ pub use card::{Making, ModelIdentity};
 pub use cortex::{CortexSettings, difference, layer_name, residual};
 pub use detector::{Detector, NegativeLogLikelihood};
 pub use error::DetectError;
-pub use features::{BlockValues, FeatureBlock, FeatureRows, ModelShape, layers_of};
+pub use features::{BlockValues, FeatureBlock, FeatureRows, MEMORY_LIMIT, ModelShape, layers_of};
 pub use head::{TokenHead, TokenHeadCard, TokenModel};
 pub use labels::token_labels;
 pub use logistic_regression::{LogisticRegression, LogisticSettings};
@@ -49,3 +51,4 @@ pub use mlp_training::MlpSettings;
 pub use smoothing::{CLIP, Chain, answer_score, smooth};
 pub use spans::{DisplayUnit, TokenSpan, display_units, flagged_spans, spans_of_units, unit_scores};
 pub use standardisation::Standardisation;
+pub use stored_rows::{Precision, RowSegment, StoredRows};

@@ -59,7 +59,9 @@ pub fn evaluate(
     let mut lookback = Vec::new();
     let mut skipped = Vec::new();
     let mut skip = |name: String, error: EvaluationError| match error {
-        EvaluationError::Detect(DetectError::OneClass { .. }) | EvaluationError::MissingBlock { .. } => {
+        EvaluationError::Detect(DetectError::OneClass { .. })
+        | EvaluationError::OneClass { .. }
+        | EvaluationError::MissingBlock { .. } => {
             skipped.push(SkippedRow { name, reason: error.to_string() });
             Ok(())
         }

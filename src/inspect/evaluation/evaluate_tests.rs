@@ -125,12 +125,13 @@ fn a_source_in_two_folds_and_other_unusable_folds_are_refused() {
     refused(&[0, 1, 0, 0, 1, 1], "source-0 straddles folds 0 and 1");
     refused(&[0, 0, 1, 1], "4 fold numbers for 6");
     refused(&[3; 6], "1 fold in use");
+    refused(&[0, 0, 1, 1, 1, 1], "3 sources, grouped cross-validation needs at least 5");
 }
 
 #[test]
 fn without_a_positive_answer_rows_are_skipped_with_a_reason() {
     let folder = tempfile::tempdir().unwrap();
-    let mut examples = examples(8, 1.0);
+    let mut examples = examples(12, 1.0);
     for (label, _) in &mut examples {
         label.gold_spans.clear();
         label.inconsistent = false;

@@ -31,15 +31,8 @@ impl TokenClassifier {
         match self {
             Self::Mlp(settings) => Ok(TokenModel::Mlp(Mlp::train(features, labels, rows, settings)?)),
             Self::Logistic(settings) => {
-                let standardisation = Standardisation::fit(features, rows);
-                let width = features.width();
-                let mut dense = vec![0.0; rows.len() * width];
-                for (out, &row) in dense.chunks_exact_mut(width.max(1)).zip(rows) {
-                    features.copy_row(row, out);
-                    standardisation.apply(out);
-                }
-                let row_labels: Vec<bool> = rows.iter().map(|&row| labels[row]).collect();
-                let model = LogisticRegression::fit(&dense, width, &row_labels, settings)?;
+                let standardisation = Standardisation::fit(features, rows)?;
+                let model = LogisticRegression::fit_rows(features, labels, rows, &standardisation, settings)?;
                 Ok(TokenModel::Logistic { model, standardisation })
             }
         }

@@ -14,7 +14,7 @@ use crate::reading::StateLayer;
 use super::EvaluationError;
 
 /// Version of the layout on disk.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 pub(super) const HEADER: &str = "header.json";
 
 /// What a store was made from; a store with another header is stale.
@@ -26,7 +26,7 @@ pub struct StoreHeader {
     pub model: ModelIdentity,
     /// Hash of the data set.
     pub data_hash: String,
-    /// Token features kept, each in its own file.
+    /// Token features kept, one tensor each in every shard.
     pub blocks: Vec<FeatureBlock>,
     /// K: chunk blocks of the answer-level look-back vector.
     pub chunk_blocks: usize,
@@ -129,7 +129,8 @@ pub(super) fn read_header(folder: &Path) -> Result<StoreHeader, EvaluationError>
         return Err(damaged("the header does not match its checksum".to_owned()));
     }
     if sealed.header.format != FORMAT {
-        return Err(damaged(format!("expected format {FORMAT}, found {}", sealed.header.format)));
+        let difference = format!("its format is {}, wanted is {FORMAT}", sealed.header.format);
+        return Err(EvaluationError::Stale { path: folder.to_owned(), difference });
     }
     Ok(sealed.header)
 }
