@@ -14,6 +14,12 @@ pub enum DetectError {
         /// The layers the trace has.
         kept: String,
     },
+    /// A signal that the reading was not asked to keep.
+    #[error("the reading kept no `{field}`; read the answer again with it")]
+    NotKept {
+        /// Its name in the trace.
+        field: &'static str,
+    },
     /// An array of the trace does not have the size its own description promises.
     #[error(
         "the reading's {field} has {found} values where its shape promises {expected}; read the answer again"

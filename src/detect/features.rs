@@ -5,7 +5,7 @@ use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::reading::{StateLayer, Trace};
+use crate::reading::{KeptSignals, StateLayer, Trace};
 
 use super::{DetectError, StoredRows, cortex, lookback};
 
@@ -34,8 +34,19 @@ pub enum FeatureBlock {
     ContextRatio,
     /// Natural logarithm of the attention mass on all chunks, every head: [T, L * H].
     LogChunkMass,
+    /// Mean of the full-context look-back ratio over the window of eight tokens around each one (Lookback Lens):
+    /// [T, L * H].
+    WindowedContextRatio,
     /// Negative log-likelihood with references, without, with minus without, and entropy: [T, 4].
     Likelihood,
+    /// Divergence of the next-token distribution with references from the one without: [T, 1].
+    Divergence,
+    /// Whether the token's word occurs in the passages: [T, 1].
+    LexicalSupport,
+    /// Sum over heads of the log attention of each token on itself, every layer (LLM-Check): [T, L].
+    SelfAttention,
+    /// Information contribution of every layer (ICR Probe): [T, L].
+    InformationContribution,
 }
 
 /// The layers whose hidden states these blocks need, each once, in order.
@@ -87,8 +98,12 @@ impl FeatureBlock {
     pub const fn width(self, shape: ModelShape) -> usize {
         match self {
             Self::Difference { .. } | Self::Residual { .. } | Self::State { .. } => shape.hidden_size,
-            Self::ContextRatio | Self::LogChunkMass => shape.layers * shape.heads,
+            Self::ContextRatio | Self::WindowedContextRatio | Self::LogChunkMass => {
+                shape.layers * shape.heads
+            }
             Self::Likelihood => 4,
+            Self::Divergence | Self::LexicalSupport => 1,
+            Self::SelfAttention | Self::InformationContribution => shape.layers,
         }
     }
 
@@ -97,7 +112,7 @@ impl FeatureBlock {
     pub const fn layer(self) -> Option<StateLayer> {
         match self {
             Self::Difference { layer } | Self::Residual { layer, .. } | Self::State { layer } => Some(layer),
-            Self::ContextRatio | Self::LogChunkMass | Self::Likelihood => None,
+            _ => None,
         }
     }
 
@@ -114,8 +129,13 @@ impl FeatureBlock {
             }
             Self::State { layer } => format!("state-{}", cortex::layer_name(layer)),
             Self::ContextRatio => "context-ratio".to_owned(),
+            Self::WindowedContextRatio => "windowed-context-ratio".to_owned(),
             Self::LogChunkMass => "log-chunk-mass".to_owned(),
             Self::Likelihood => "likelihood".to_owned(),
+            Self::Divergence => "divergence".to_owned(),
+            Self::LexicalSupport => "lexical-support".to_owned(),
+            Self::SelfAttention => "self-attention".to_owned(),
+            Self::InformationContribution => "information-contribution".to_owned(),
         }
     }
 
@@ -127,7 +147,20 @@ impl FeatureBlock {
             Self::State { layer } => cortex::layer_states(trace, layer)?.with_references.clone(),
             Self::ContextRatio => lookback::context_ratios(trace)?,
             Self::LogChunkMass => lookback::log_chunk_mass(trace)?,
+            Self::WindowedContextRatio => {
+                let width = trace.layers * trace.heads;
+                windowed(&lookback::context_ratios(trace)?, width)
+            }
             Self::Likelihood => likelihood(trace)?,
+            Self::Divergence => kept(trace.divergence.as_deref(), "divergence", trace, 1)?,
+            Self::LexicalSupport => kept(Some(&trace.lexical_support), "lexical_support", trace, 1)?,
+            Self::SelfAttention => {
+                kept(trace.self_attention.as_deref(), "self_attention", trace, trace.layers)?
+            }
+            Self::InformationContribution => {
+                let scores = trace.information_contribution.as_deref();
+                kept(scores, "information_contribution", trace, trace.layers)?
+            }
         };
         match values.iter().position(|value| !value.is_finite()) {
             Some(at) => {
@@ -136,6 +169,49 @@ impl FeatureBlock {
             }
             None => Ok(values),
         }
+    }
+}
+
+/// Tokens of a window of Lookback Lens.
+const WINDOW: usize = 8;
+
+/// Means over the rows `t - 3 ..= t + 4`, as far as they exist.
+fn windowed(rows: &[f32], width: usize) -> Vec<f32> {
+    let tokens = rows.len() / width.max(1);
+    let mut means = Vec::with_capacity(rows.len());
+    for token in 0..tokens {
+        let window = token.saturating_sub(WINDOW / 2 - 1)..(token + WINDOW / 2 + 1).min(tokens);
+        let count = window.len() as f32;
+        means.extend(
+            (0..width)
+                .map(|column| window.clone().map(|row| rows[row * width + column]).sum::<f32>() / count),
+        );
+    }
+    means
+}
+
+/// A signal of the trace, when it was kept and has the shape it should have.
+fn kept(
+    values: Option<&[f32]>,
+    field: &'static str,
+    trace: &Trace,
+    width: usize,
+) -> Result<Vec<f32>, DetectError> {
+    let values = values.ok_or(DetectError::NotKept { field })?;
+    let expected = trace.token_ids.len() * width;
+    if values.len() != expected {
+        return Err(DetectError::TraceShape { field, expected, found: values.len() });
+    }
+    Ok(values.to_vec())
+}
+
+/// What a reading has to keep for these blocks.
+#[must_use]
+pub fn signals_of(blocks: &[FeatureBlock]) -> KeptSignals {
+    KeptSignals {
+        divergence: blocks.contains(&FeatureBlock::Divergence),
+        self_attention: blocks.contains(&FeatureBlock::SelfAttention),
+        information_contribution: blocks.contains(&FeatureBlock::InformationContribution),
     }
 }
 

@@ -38,7 +38,7 @@ pub use card::{Making, ModelIdentity};
 pub use cortex::{CortexSettings, difference, layer_name, residual};
 pub use detector::{Detector, NegativeLogLikelihood};
 pub use error::DetectError;
-pub use features::{BlockValues, FeatureBlock, FeatureRows, MEMORY_LIMIT, ModelShape, layers_of};
+pub use features::{BlockValues, FeatureBlock, FeatureRows, MEMORY_LIMIT, ModelShape, layers_of, signals_of};
 pub use head::{TokenHead, TokenHeadCard, TokenModel};
 pub use labels::token_labels;
 pub use logistic_regression::{LogisticRegression, LogisticSettings};

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::data::{Dataset, Example, Row};
-use crate::detect::{ModelIdentity, ModelShape};
+use crate::detect::{ModelIdentity, ModelShape, signals_of};
 use crate::model::{LanguageModel, StateLayer};
 use crate::reading::Reader;
 use crate::text::visible_line;
@@ -85,7 +85,7 @@ pub fn extract(
 ) -> Result<Extraction, InspectError> {
     let mut done = Extraction::default();
     let layers: Vec<StateLayer> = layers_of(store);
-    let mut reader = Reader::new(model, layers);
+    let mut reader = Reader::new(model, layers).keeping(signals_of(&store.header().blocks));
     let mut labelled: Vec<(&Example, &str)> = dataset
         .rows
         .iter()

@@ -35,7 +35,8 @@ pub struct StoreHeader {
 }
 
 impl StoreHeader {
-    /// D, c and the state for each layer, look-back ratios, log chunk mass and likelihoods; K = 10.
+    /// D, c and the state for each layer, D and the state of the middle, look-back ratios, log chunk mass,
+    /// likelihoods and the signals of the published baselines; K = 10.
     #[must_use]
     pub fn new(model: ModelIdentity, data_hash: impl Into<String>, layers: &[StateLayer]) -> Self {
         let mut blocks = Vec::new();
@@ -44,7 +45,23 @@ impl StoreHeader {
             blocks.push(FeatureBlock::Residual { layer, renormalised: false });
             blocks.push(FeatureBlock::State { layer });
         }
-        blocks.extend([FeatureBlock::ContextRatio, FeatureBlock::LogChunkMass, FeatureBlock::Likelihood]);
+        // RAGLens and SAPLMA also look at the middle.
+        let middle = StateLayer::Block((model.shape.layers / 2).max(1));
+        for block in [FeatureBlock::Difference { layer: middle }, FeatureBlock::State { layer: middle }] {
+            if !blocks.contains(&block) {
+                blocks.push(block);
+            }
+        }
+        blocks.extend([
+            FeatureBlock::ContextRatio,
+            FeatureBlock::WindowedContextRatio,
+            FeatureBlock::LogChunkMass,
+            FeatureBlock::Likelihood,
+            FeatureBlock::Divergence,
+            FeatureBlock::LexicalSupport,
+            FeatureBlock::SelfAttention,
+            FeatureBlock::InformationContribution,
+        ]);
         Self {
             format: FORMAT,
             model,
