@@ -8,6 +8,7 @@
 //! | `cortex` | D, Dbar and c of CORTEX |
 //! | `lookback` | look-back ratios of DRAG and their reductions |
 //! | `standardisation`, `mlp`, `mlp_training` | the perceptron of CORTEX eq. 7 |
+//! | `sparse_autoencoder` | the dictionary of RAGLens, and which of its features tell the label |
 //! | `logistic_regression`, `minimiser` | scikit-learn's logistic regression, L-BFGS |
 //! | `card`, `head`, `answer_head` | trained heads as files that name their model |
 //! | `smoothing` | label-persistence smoothing |
@@ -28,6 +29,7 @@ mod mlp;
 mod mlp_training;
 mod smoothing;
 mod spans;
+mod sparse_autoencoder;
 mod standardisation;
 mod stored_rows;
 #[cfg(test)]
@@ -50,5 +52,6 @@ pub use mlp::Mlp;
 pub use mlp_training::MlpSettings;
 pub use smoothing::{CLIP, Chain, answer_score, smooth};
 pub use spans::{DisplayUnit, TokenSpan, display_units, flagged_spans, spans_of_units, unit_scores};
+pub use sparse_autoencoder::{SparseAutoencoder, SparseAutoencoderSettings};
 pub use standardisation::Standardisation;
 pub use stored_rows::{Precision, RowSegment, StoredRows};

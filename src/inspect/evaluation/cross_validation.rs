@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::detect::{BlockValues, DetectError, FeatureBlock, FeatureRows, ModelShape};
 
 use super::method::{TokenClassifier, TokenMethod, control_features};
-use super::{EvaluationError, FeatureStore, LoadedBlock};
+use super::{EvaluationError, FeatureStore, LoadedBlock, ScoreCache};
 
 /// The fold of every answer, checked: one for each stored answer, at least two in use, no source in two.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,7 +101,7 @@ pub fn out_of_fold_scores(
     progress: &mut dyn FnMut(&str),
 ) -> Result<Vec<f64>, EvaluationError> {
     let folds = Folds::new(store, folds)?;
-    scores_by_fold(store, &folds, &all_token_labels(store), method, progress)
+    scores_by_fold(store, &folds, &all_token_labels(store), method, &mut ScoreCache::default(), progress)
 }
 
 pub(super) fn scores_by_fold(
@@ -109,8 +109,10 @@ pub(super) fn scores_by_fold(
     folds: &Folds,
     labels: &[bool],
     method: &TokenMethod,
+    cache: &mut ScoreCache,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Vec<f64>, EvaluationError> {
+    let data = &store.header().data_hash;
     match method {
         TokenMethod::NegativeLogLikelihood => {
             progress(method.name());
@@ -121,16 +123,46 @@ pub(super) fn scores_by_fold(
             let features = FeatureRows::new(vec![(BlockValues::F32(&values), width)])?;
             cross_fit(store, folds, labels, &features, classifier, method.name(), progress)
         }
+        TokenMethod::LexicalSupport => {
+            progress(method.name());
+            let support = first_column(store, FeatureBlock::LexicalSupport)?;
+            Ok(support.into_iter().map(|support| 1.0 - support).collect())
+        }
+        TokenMethod::Ensemble { name, members, tempered: _ } => {
+            let mut sum = vec![0.0; labels.len()];
+            let mut seen: Vec<(Vec<FeatureBlock>, LoadedFeatures)> = Vec::new();
+            for (number, (blocks, classifier)) in members.iter().enumerate() {
+                if !seen.iter().any(|(own, _)| own == blocks) {
+                    seen.clear();
+                    seen.push((blocks.clone(), LoadedFeatures::load(store, blocks)?));
+                }
+                let Some((_, loaded)) = seen.first() else { continue };
+                let told = format!("{name}, member {} of {}", number + 1, members.len());
+                let scores = cache.scores(&(blocks, classifier), data, folds, labels.len(), || {
+                    cross_fit(store, folds, labels, &loaded.rows()?, classifier, &told, progress)
+                })?;
+                sum.iter_mut().zip(scores).for_each(|(sum, score)| *sum += score);
+            }
+            Ok(sum.into_iter().map(|sum| sum / members.len().max(1) as f64).collect())
+        }
         TokenMethod::Trained { name, blocks, classifier } => {
-            let loaded = LoadedFeatures::load(store, blocks)?;
-            cross_fit(store, folds, labels, &loaded.rows()?, classifier, name, progress)
+            cache.scores(&(blocks, classifier), data, folds, labels.len(), || {
+                let loaded = LoadedFeatures::load(store, blocks)?;
+                cross_fit(store, folds, labels, &loaded.rows()?, classifier, name, progress)
+            })
         }
     }
 }
 
 /// -ln p of every token with references.
 pub(super) fn negative_log_likelihoods(store: &FeatureStore) -> Result<Vec<f64>, EvaluationError> {
-    let loaded = LoadedFeatures::load(store, &[FeatureBlock::Likelihood])?;
+    let first = first_column(store, FeatureBlock::Likelihood)?;
+    Ok(first.into_iter().map(|nll| nll.max(0.0)).collect())
+}
+
+/// The first value of a block for every token.
+fn first_column(store: &FeatureStore, block: FeatureBlock) -> Result<Vec<f64>, EvaluationError> {
+    let loaded = LoadedFeatures::load(store, &[block])?;
     let features = loaded.rows()?;
     let width = features.width().max(1);
     let mut all = Vec::with_capacity(features.rows());
@@ -139,7 +171,7 @@ pub(super) fn negative_log_likelihoods(store: &FeatureStore) -> Result<Vec<f64>,
     for rows in rows.chunks(4096) {
         let values = &mut values[..rows.len() * width];
         features.copy_rows(rows, values)?;
-        let first = |row: &[f32]| row.first().map_or(0.0, |&nll| f64::from(nll).max(0.0));
+        let first = |row: &[f32]| row.first().map_or(0.0, |&value| f64::from(value));
         all.extend(values.chunks_exact(width).map(first));
     }
     Ok(all)
@@ -158,7 +190,7 @@ fn cross_fit(
     for fold in 0..folds.count {
         progress(&format!("{name}: fold {} of {}", fold + 1, folds.count));
         let train = folds.rows(store, fold, false);
-        let model = classifier.train(features, labels, &train).map_err(|error| match error {
+        let model = classifier.fit(features, labels, &train).map_err(|error| match error {
             EvaluationError::Detect(DetectError::OneClass { rows, positives }) => {
                 EvaluationError::OneClass { fold: fold + 1, folds: folds.count, rows, positives }
             }

@@ -7,6 +7,9 @@ use crate::detect::DetectError;
 /// Errors of the evaluation.
 #[derive(Debug, thiserror::Error)]
 pub enum EvaluationError {
+    /// A classifier that exists in comparisons alone.
+    #[error("this classifier has no form as a head; train a perceptron or a logistic regression")]
+    NoHead,
     /// A file of the feature store cannot be read or written.
     #[error("cannot {action} {}: {source}", path.display())]
     File {

@@ -220,8 +220,13 @@ impl FeatureStore {
         shard.place(&column.name(), column.kind(shape), &[column.rows(answers), column.width(shape)])
     }
 
-    /// What it was made from.
+    /// Where it lies.
     #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// What it was made from.
     pub const fn header(&self) -> &StoreHeader {
         &self.header
     }
