@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ragscope::data::{Dataset, OpenOptions, Row};
 use ragscope::evidence::{Evidence, Status};
 use ragscope::inspect::evaluation::FeatureStore;
-use ragscope::inspect::{Detectors, Inspector, Message, Plan, extract, run, store_header};
+use ragscope::inspect::{Detectors, Inspector, Message, OnError, Plan, extract, run, store_header};
 use ragscope::model::{CacheDirectory, LanguageModel, ModelLocation, StateLayer};
 use ragscope::reading::{ReadAnswer, Reader, ReadingError, Trace};
 use sandbox::{Sandbox, tiny_model};
@@ -247,8 +247,8 @@ fn features_are_stored_in_order_and_an_interrupted_extraction_goes_on_where_it_s
             FeatureStore::open(&sandbox.work().join(name), &store_header(&model, &dataset)).expect("a store");
         let cancel = AtomicBool::new(false);
         let mut progress = Vec::new();
-        let done = extract(&dataset, &model, None, 5, &mut store, &cancel, &mut |finished, total| {
-            progress.push((finished, total));
+        let done = extract(&dataset, &model, None, 5, OnError::Skip, &mut store, &cancel, &mut |at| {
+            progress.push((at.done, at.total));
             cancel.store(progress.len() >= cancel_after, Ordering::Relaxed);
         })
         .expect("features");

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::data::grouped_folds;
 use crate::detect::MlpSettings;
-use crate::inspect::evaluation::{EvaluationSettings, TokenMethod, evaluate};
+use crate::inspect::evaluation::{EvaluationSettings, ScoreCache, TokenMethod, evaluate};
 
 use super::data_set::DataArguments;
 use super::features::{FeatureArguments, Features};
@@ -56,7 +56,8 @@ pub fn run(shared: &Shared, arguments: &EvalArguments) -> Outcome {
         ..standard
     };
     let report =
-        evaluate(&store, &folds, &settings, &mut |step| output::tell(step)).map_err(Failure::input)?;
+        evaluate(&store, &folds, &settings, &mut ScoreCache::default(), &mut |step| output::tell(step))
+            .map_err(Failure::input)?;
     let text = if arguments.json {
         serde_json::to_string_pretty(&report).map_err(Failure::input)? + "\n"
     } else if arguments.markdown {

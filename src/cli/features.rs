@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::data::Dataset;
 use crate::inspect::evaluation::FeatureStore;
-use crate::inspect::{Corpus, InspectError, store_header};
+use crate::inspect::{Corpus, InspectError, OnError, store_header};
 use crate::model::{LanguageModel, ModelLocation};
 use crate::retrieval::{Bm25Settings, ChunkingSettings};
 
@@ -26,6 +26,18 @@ pub struct FeatureArguments {
     /// Chunks retrieved for answers that came without passages
     #[arg(long, default_value_t = 5)]
     top_k: usize,
+    /// What happens to an answer that cannot be read, or has features that are not finite
+    #[arg(long, value_enum, default_value_t = OnErrorArgument::Skip)]
+    on_error: OnErrorArgument,
+}
+
+/// [`OnError`] on the command line.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum OnErrorArgument {
+    /// Leave it out and say so
+    Skip,
+    /// End with an error that names it; what was read is kept
+    Stop,
 }
 
 /// The store and what it was made from.
@@ -68,11 +80,17 @@ pub fn extract(shared: &Shared, data: &DataArguments, arguments: &FeatureArgumen
         &model,
         corpus.as_ref(),
         arguments.top_k,
+        match arguments.on_error {
+            OnErrorArgument::Skip => OnError::Skip,
+            OnErrorArgument::Stop => OnError::Stop,
+        },
         &mut store,
         &cancel,
-        &mut |done, total| {
-            bar.set_length(total as u64);
-            bar.set_position(done as u64);
+        &mut |progress| {
+            bar.set_length(progress.total as u64);
+            bar.set_position(progress.done as u64);
+            let rate = progress.tokens as f64 / started.elapsed().as_secs_f64().max(1e-3);
+            bar.set_message(format!("answers read, {rate:.0} tokens/s"));
         },
     )
     .map_err(|error| match error {
@@ -90,6 +108,9 @@ pub fn extract(shared: &Shared, data: &DataArguments, arguments: &FeatureArgumen
             done.read,
             store.token_count() - tokens_before
         ));
+    }
+    if !done.left_out.is_empty() {
+        output::tell(&format!("{} answers or records left out", done.left_out.len()));
     }
     for reason in done.left_out.iter().take(10) {
         output::tell(&format!("left out: {reason}"));

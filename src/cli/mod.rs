@@ -15,6 +15,7 @@ mod doctor;
 mod eval;
 mod failure;
 mod features;
+mod lab;
 mod models;
 mod open;
 mod output;
@@ -90,6 +91,8 @@ enum Command {
     Score(score::ScoreArguments),
     /// Compare detectors by grouped cross-validation on labelled answers
     Eval(eval::EvalArguments),
+    /// Compare every detector of the papers and our own on labelled answers
+    Lab(lab::LabArguments),
     /// Write a report of a run: HTML, Markdown, JSON or plain text
     Report(report::ReportArguments),
     /// List, fetch, show or verify models (the only command that uses the network)
@@ -130,6 +133,7 @@ pub fn main() -> ExitCode {
         Some(Command::Train(arguments)) => train::run(&shared, &arguments),
         Some(Command::Score(arguments)) => score::run(&shared, &arguments),
         Some(Command::Eval(arguments)) => eval::run(&shared, &arguments),
+        Some(Command::Lab(arguments)) => lab::run(&shared, &arguments),
         Some(Command::Report(arguments)) => report::run(&arguments),
         Some(Command::Models(arguments)) => models::run(&shared, &arguments),
         Some(Command::Schema(arguments)) => schema::run(&arguments),

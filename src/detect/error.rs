@@ -14,6 +14,12 @@ pub enum DetectError {
         /// The layers the trace has.
         kept: String,
     },
+    /// A signal that the reading was not asked to keep.
+    #[error("the reading kept no `{field}`; read the answer again with it")]
+    NotKept {
+        /// Its name in the trace.
+        field: &'static str,
+    },
     /// An array of the trace does not have the size its own description promises.
     #[error(
         "the reading's {field} has {found} values where its shape promises {expected}; read the answer again"
@@ -83,6 +89,14 @@ pub enum DetectError {
         expected: usize,
         /// Number found.
         found: usize,
+    },
+    /// Feature rows cannot be read from disk.
+    #[error("cannot read feature rows from {}: {source}; run the command again to check the store", path.display())]
+    Rows {
+        /// The file.
+        path: std::path::PathBuf,
+        /// Why.
+        source: std::io::Error,
     },
     /// A matrix product failed.
     #[error("a matrix product failed: {0}")]

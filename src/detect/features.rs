@@ -2,11 +2,12 @@
 
 use half::f16;
 use half::slice::HalfFloatSliceExt;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::reading::{StateLayer, Trace};
+use crate::reading::{KeptSignals, StateLayer, Trace};
 
-use super::{DetectError, cortex, lookback};
+use super::{DetectError, StoredRows, cortex, lookback};
 
 /// One block of token features; a detector reads one or several, side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -33,8 +34,19 @@ pub enum FeatureBlock {
     ContextRatio,
     /// Natural logarithm of the attention mass on all chunks, every head: [T, L * H].
     LogChunkMass,
+    /// Mean of the full-context look-back ratio over the window of eight tokens around each one (Lookback Lens):
+    /// [T, L * H].
+    WindowedContextRatio,
     /// Negative log-likelihood with references, without, with minus without, and entropy: [T, 4].
     Likelihood,
+    /// Divergence of the next-token distribution with references from the one without: [T, 1].
+    Divergence,
+    /// Whether the token's word occurs in the passages: [T, 1].
+    LexicalSupport,
+    /// Sum over heads of the log attention of each token on itself, every layer (LLM-Check): [T, L].
+    SelfAttention,
+    /// Information contribution of every layer (ICR Probe): [T, L].
+    InformationContribution,
 }
 
 /// The layers whose hidden states these blocks need, each once, in order.
@@ -86,8 +98,12 @@ impl FeatureBlock {
     pub const fn width(self, shape: ModelShape) -> usize {
         match self {
             Self::Difference { .. } | Self::Residual { .. } | Self::State { .. } => shape.hidden_size,
-            Self::ContextRatio | Self::LogChunkMass => shape.layers * shape.heads,
+            Self::ContextRatio | Self::WindowedContextRatio | Self::LogChunkMass => {
+                shape.layers * shape.heads
+            }
             Self::Likelihood => 4,
+            Self::Divergence | Self::LexicalSupport => 1,
+            Self::SelfAttention | Self::InformationContribution => shape.layers,
         }
     }
 
@@ -96,7 +112,7 @@ impl FeatureBlock {
     pub const fn layer(self) -> Option<StateLayer> {
         match self {
             Self::Difference { layer } | Self::Residual { layer, .. } | Self::State { layer } => Some(layer),
-            Self::ContextRatio | Self::LogChunkMass | Self::Likelihood => None,
+            _ => None,
         }
     }
 
@@ -113,8 +129,13 @@ impl FeatureBlock {
             }
             Self::State { layer } => format!("state-{}", cortex::layer_name(layer)),
             Self::ContextRatio => "context-ratio".to_owned(),
+            Self::WindowedContextRatio => "windowed-context-ratio".to_owned(),
             Self::LogChunkMass => "log-chunk-mass".to_owned(),
             Self::Likelihood => "likelihood".to_owned(),
+            Self::Divergence => "divergence".to_owned(),
+            Self::LexicalSupport => "lexical-support".to_owned(),
+            Self::SelfAttention => "self-attention".to_owned(),
+            Self::InformationContribution => "information-contribution".to_owned(),
         }
     }
 
@@ -126,7 +147,20 @@ impl FeatureBlock {
             Self::State { layer } => cortex::layer_states(trace, layer)?.with_references.clone(),
             Self::ContextRatio => lookback::context_ratios(trace)?,
             Self::LogChunkMass => lookback::log_chunk_mass(trace)?,
+            Self::WindowedContextRatio => {
+                let width = trace.layers * trace.heads;
+                windowed(&lookback::context_ratios(trace)?, width)
+            }
             Self::Likelihood => likelihood(trace)?,
+            Self::Divergence => kept(trace.divergence.as_deref(), "divergence", trace, 1)?,
+            Self::LexicalSupport => kept(Some(&trace.lexical_support), "lexical_support", trace, 1)?,
+            Self::SelfAttention => {
+                kept(trace.self_attention.as_deref(), "self_attention", trace, trace.layers)?
+            }
+            Self::InformationContribution => {
+                let scores = trace.information_contribution.as_deref();
+                kept(scores, "information_contribution", trace, trace.layers)?
+            }
         };
         match values.iter().position(|value| !value.is_finite()) {
             Some(at) => {
@@ -135,6 +169,49 @@ impl FeatureBlock {
             }
             None => Ok(values),
         }
+    }
+}
+
+/// Tokens of a window of Lookback Lens.
+const WINDOW: usize = 8;
+
+/// Means over the rows `t - 3 ..= t + 4`, as far as they exist.
+fn windowed(rows: &[f32], width: usize) -> Vec<f32> {
+    let tokens = rows.len() / width.max(1);
+    let mut means = Vec::with_capacity(rows.len());
+    for token in 0..tokens {
+        let window = token.saturating_sub(WINDOW / 2 - 1)..(token + WINDOW / 2 + 1).min(tokens);
+        let count = window.len() as f32;
+        means.extend(
+            (0..width)
+                .map(|column| window.clone().map(|row| rows[row * width + column]).sum::<f32>() / count),
+        );
+    }
+    means
+}
+
+/// A signal of the trace, when it was kept and has the shape it should have.
+fn kept(
+    values: Option<&[f32]>,
+    field: &'static str,
+    trace: &Trace,
+    width: usize,
+) -> Result<Vec<f32>, DetectError> {
+    let values = values.ok_or(DetectError::NotKept { field })?;
+    let expected = trace.token_ids.len() * width;
+    if values.len() != expected {
+        return Err(DetectError::TraceShape { field, expected, found: values.len() });
+    }
+    Ok(values.to_vec())
+}
+
+/// What a reading has to keep for these blocks.
+#[must_use]
+pub fn signals_of(blocks: &[FeatureBlock]) -> KeptSignals {
+    KeptSignals {
+        divergence: blocks.contains(&FeatureBlock::Divergence),
+        self_attention: blocks.contains(&FeatureBlock::SelfAttention),
+        information_contribution: blocks.contains(&FeatureBlock::InformationContribution),
     }
 }
 
@@ -153,30 +230,38 @@ fn likelihood(trace: &Trace) -> Result<Vec<f32>, DetectError> {
     Ok(pairs.flat_map(|((&with, &without), &entropy)| [-with, -without, without - with, entropy]).collect())
 }
 
-/// Values of one block, row-major, as they lie in memory.
+/// Feature values kept in memory at most, where nothing else is asked for: 1 GiB. What is larger is read
+/// from disk as it is used.
+pub const MEMORY_LIMIT: u64 = 1 << 30;
+
+/// Values of one block, row-major, where they lie.
 #[derive(Debug, Clone, Copy)]
 pub enum BlockValues<'a> {
     /// Full precision.
     F32(&'a [f32]),
     /// Half precision, as a feature cache keeps them.
     F16(&'a [f16]),
+    /// On disk.
+    Stored(&'a StoredRows),
 }
 
 impl BlockValues<'_> {
-    const fn len(self) -> usize {
+    fn len(self) -> usize {
         match self {
             Self::F32(values) => values.len(),
             Self::F16(values) => values.len(),
+            Self::Stored(rows) => rows.rows() * rows.width(),
         }
     }
 }
 
-/// Token features without a copy: blocks side by side, one row a token.
+/// Token features without a copy: blocks side by side, one row a token, in memory or on disk.
 #[derive(Debug, Clone)]
 pub struct FeatureRows<'a> {
     blocks: Vec<(BlockValues<'a>, usize)>,
     rows: usize,
     width: usize,
+    memory_limit: u64,
 }
 
 impl<'a> FeatureRows<'a> {
@@ -185,7 +270,8 @@ impl<'a> FeatureRows<'a> {
         let width = blocks.iter().map(|block| block.1).sum();
         let rows = blocks.first().map_or(0, |(values, width)| values.len() / (*width).max(1));
         for (values, width) in &blocks {
-            if values.len() != rows * width {
+            let other_width = matches!(values, BlockValues::Stored(stored) if stored.width() != *width);
+            if values.len() != rows * width || other_width {
                 return Err(DetectError::Mismatch {
                     what: "values of a feature block",
                     expected: rows * width,
@@ -193,7 +279,20 @@ impl<'a> FeatureRows<'a> {
                 });
             }
         }
-        Ok(Self { blocks, rows, width })
+        Ok(Self { blocks, rows, width, memory_limit: MEMORY_LIMIT })
+    }
+
+    /// Sets how many bytes of dense rows training may keep; beyond, it reads them again in every pass.
+    #[must_use]
+    pub const fn with_memory_limit(mut self, bytes: u64) -> Self {
+        self.memory_limit = bytes;
+        self
+    }
+
+    /// Whether so many rows may be kept as one dense matrix of f32.
+    #[must_use]
+    pub const fn may_be_dense(&self, rows: usize) -> bool {
+        (rows as u64).saturating_mul(self.width as u64).saturating_mul(4) <= self.memory_limit
     }
 
     /// Number of tokens.
@@ -220,14 +319,51 @@ impl<'a> FeatureRows<'a> {
         }
     }
 
-    /// Writes row `row` into `out`, which has [`Self::width`] values. `row` is below [`Self::rows`].
-    pub fn copy_row(&self, row: usize, mut out: &mut [f32]) {
+    /// Writes row `row` into `out`, which has [`Self::width`] values.
+    ///
+    /// Fails for a row that is not there, an `out` of another size, and when the disk fails.
+    pub fn copy_row(&self, row: usize, out: &mut [f32]) -> Result<(), DetectError> {
+        self.copy_rows(&[row], out)
+    }
+
+    /// Writes the chosen rows into `out`, [rows, [`Self::width`]] row-major, in the order asked for. From
+    /// disk they are read in stored order, neighbours together, files in parallel.
+    ///
+    /// Fails for a row that is not there, an `out` of another size, and when the disk fails.
+    pub fn copy_rows(&self, rows: &[usize], out: &mut [f32]) -> Result<(), DetectError> {
+        self.check_rows(rows)?;
+        if out.len() != rows.len() * self.width {
+            let (expected, found) = (rows.len() * self.width, out.len());
+            return Err(DetectError::Mismatch { what: "values of the chosen rows", expected, found });
+        }
+        if self.width == 0 {
+            return Ok(());
+        }
+        out.par_chunks_mut(self.width)
+            .zip(rows)
+            .with_min_len(64)
+            .for_each(|(out, &row)| self.copy_from_memory(row, out));
+        let mut from = 0;
+        for (values, width) in &self.blocks {
+            if let BlockValues::Stored(stored) = values
+                && *width > 0
+            {
+                let parts = out.chunks_exact_mut(self.width).map(|row| &mut row[from..from + width]);
+                stored.copy(rows.iter().copied().zip(parts).collect())?;
+            }
+            from += width;
+        }
+        Ok(())
+    }
+
+    fn copy_from_memory(&self, row: usize, mut out: &mut [f32]) {
         for (values, width) in &self.blocks {
             let (part, rest) = out.split_at_mut(*width);
             let from = row * width..(row + 1) * width;
             match values {
                 BlockValues::F32(values) => part.copy_from_slice(&values[from]),
                 BlockValues::F16(values) => values[from].convert_to_f32_slice(part),
+                BlockValues::Stored(_) => {}
             }
             out = rest;
         }
@@ -266,7 +402,7 @@ mod tests {
         ])
         .unwrap();
         let mut row = [0.0; 3];
-        rows.copy_row(1, &mut row);
+        rows.copy_row(1, &mut row).unwrap();
         assert_eq!((rows.rows(), row), (2, [3.0, 4.0, 2.5]));
     }
 

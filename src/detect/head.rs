@@ -6,6 +6,7 @@ use crate::reading::{StateLayer, Trace};
 
 use super::card::{HeadTensor, HeadTensors, Making, read_card, short_hash, write_head};
 use super::mlp::Linear;
+use super::mlp::gather;
 use super::{
     BlockValues, DetectError, FeatureBlock, FeatureRows, LogisticRegression, Mlp, ModelIdentity,
     Standardisation, layers_of,
@@ -58,13 +59,13 @@ impl TokenModel {
                 if expected != found {
                     return Err(DetectError::Mismatch { what: "features per token", expected, found });
                 }
-                let mut row_values = vec![0.0; found];
-                let mut probability = |&row: &usize| {
-                    features.copy_row(row, &mut row_values);
-                    standardisation.apply(&mut row_values);
-                    model.probability(&row_values) as f32
-                };
-                Ok(rows.iter().map(&mut probability).collect())
+                let mut probabilities = Vec::with_capacity(rows.len());
+                for rows in rows.chunks(1024) {
+                    let values = gather(features, rows, Some(standardisation))?;
+                    let probability = |row: &[f32]| model.probability(row) as f32;
+                    probabilities.extend(values.chunks_exact(found.max(1)).map(probability));
+                }
+                Ok(probabilities)
             }
         }
     }
@@ -253,8 +254,8 @@ mod tests {
         let rows: Vec<usize> = (0..40).collect();
         let settings = MlpSettings { hidden: vec![8], epochs: 3, ..MlpSettings::default() };
         let mlp = Mlp::train(&features, &labels, &rows, &settings).unwrap();
-        let standardisation = Standardisation::fit(&features, &rows);
-        let dense = super::super::mlp::gather(&features, &rows, Some(&standardisation));
+        let standardisation = Standardisation::fit(&features, &rows).unwrap();
+        let dense = gather(&features, &rows, Some(&standardisation)).unwrap();
         let model = LogisticRegression::fit(&dense, 8, &labels, &LogisticSettings::default()).unwrap();
         vec![
             TokenHead::new(card(blocks.clone()), TokenModel::Mlp(mlp)).unwrap(),

@@ -1,10 +1,13 @@
 //! Logistic regression as scikit-learn fits it: L2, class weights, unpenalised intercept.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::DetectError;
 use super::minimiser::minimise;
+use super::mlp::gather;
+use super::{DetectError, FeatureRows, Standardisation};
 
 /// How a logistic regression is fitted.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -52,34 +55,59 @@ impl LogisticRegression {
         labels: &[bool],
         settings: &LogisticSettings,
     ) -> Result<Self, DetectError> {
-        let rows = labels.len();
-        if features.len() != rows * width {
+        if features.len() != labels.len() * width {
             return Err(DetectError::Mismatch {
                 what: "feature values",
-                expected: rows * width,
+                expected: labels.len() * width,
                 found: features.len(),
             });
         }
+        Self::fit_to(&Rows::Dense { features, width }, labels, settings)
+    }
+
+    /// As [`Self::fit`], on chosen rows, standardised. `labels`: one per row of `features`.
+    ///
+    /// The rows become one dense matrix where the limit of `features` allows it; else every pass reads
+    /// them again, a few hundred at a time on each thread. Both give the same result.
+    pub fn fit_rows(
+        features: &FeatureRows<'_>,
+        labels: &[bool],
+        rows: &[usize],
+        standardisation: &Standardisation,
+        settings: &LogisticSettings,
+    ) -> Result<Self, DetectError> {
+        if labels.len() != features.rows() {
+            let (expected, found) = (features.rows(), labels.len());
+            return Err(DetectError::Mismatch { what: "labels", expected, found });
+        }
+        features.check_rows(rows)?;
+        let row_labels: Vec<bool> = rows.iter().map(|&row| labels[row]).collect();
+        if features.may_be_dense(rows.len()) {
+            let dense = gather(features, rows, Some(standardisation))?;
+            return Self::fit(&dense, features.width(), &row_labels, settings);
+        }
+        Self::fit_to(&Rows::Streamed { features, rows, standardisation }, &row_labels, settings)
+    }
+
+    fn fit_to(source: &Rows<'_>, labels: &[bool], settings: &LogisticSettings) -> Result<Self, DetectError> {
+        let (rows, width) = (labels.len(), source.width());
         let positives = labels.iter().filter(|&&label| label).count();
         if positives == 0 || positives == rows {
             return Err(DetectError::OneClass { rows, positives });
-        }
-        if let Some(at) = features.iter().position(|value| !value.is_finite()) {
-            let what = format!("feature {}", at % width);
-            return Err(DetectError::NotFinite { what, token: at / width });
         }
         let weight = |positive: bool| {
             let count = if positive { positives } else { rows - positives };
             if settings.balanced { rows as f64 / (2.0 * count as f64) } else { 1.0 }
         };
         let (negative_weight, positive_weight) = (weight(false), weight(true));
-        let mean = column_sums(features, width, rows, |_, _| 1.0)
+        let mean = source
+            .column_sums(rows, |_, _| 1.0)?
             .into_iter()
             .map(|sum| sum / rows as f64)
             .collect::<Vec<_>>();
         let penalty = 1.0 / (settings.c * rows as f64);
         // The Hessian's diagonal at w = 0: p (1 - p) = 1/4. The last entry is the intercept.
-        let squares = column_sums(features, width, rows, |value, column| value - 2.0 * mean[column]);
+        let squares = source.column_sums(rows, |value, column| value - 2.0 * mean[column])?;
         let mut curvature: Vec<f64> = squares
             .iter()
             .zip(&mean)
@@ -88,19 +116,24 @@ impl LogisticRegression {
         curvature.push(0.25);
 
         let block = rows.div_ceil(64).max(32);
+        // The minimiser knows no errors: the first one ends it by an infinite value.
+        let mut failure = None;
         let objective = |point: &[f64], gradient: &mut [f64]| {
+            gradient.fill(0.0);
+            if failure.is_some() {
+                return f64::INFINITY;
+            }
             let (coefficients, intercept) = (&point[..width], point[width]);
             let offset = intercept - coefficients.iter().zip(&mean).map(|(w, m)| w * m).sum::<f64>();
-            let parts: Vec<(f64, Vec<f64>)> = labels
+            let parts: Result<Vec<(f64, Vec<f64>)>, DetectError> = labels
                 .par_chunks(block)
                 .enumerate()
                 .map(|(number, labels)| {
-                    let from = number * block * width;
-                    let features = &features[from..from + labels.len() * width];
+                    let from = number * block;
                     let mut loss = 0.0;
                     let mut sums = vec![0.0; width + 1];
-                    for (row, &positive) in labels.iter().enumerate() {
-                        let x = &features[row * width..(row + 1) * width];
+                    source.visit(from..from + labels.len(), |row, x| {
+                        let positive = labels[row - from];
                         let margin = offset + dot(coefficients, x);
                         let (signed, weight) =
                             if positive { (margin, positive_weight) } else { (-margin, negative_weight) };
@@ -111,11 +144,17 @@ impl LogisticRegression {
                             *sum += slope * f64::from(value);
                         }
                         sums[width] += slope;
-                    }
-                    (loss, sums)
+                    })?;
+                    Ok((loss, sums))
                 })
                 .collect();
-            gradient.fill(0.0);
+            let parts = match parts {
+                Ok(parts) => parts,
+                Err(error) => {
+                    failure = Some(error);
+                    return f64::INFINITY;
+                }
+            };
             let mut loss = 0.0;
             for (part, sums) in parts {
                 loss += part;
@@ -134,6 +173,9 @@ impl LogisticRegression {
             loss / count + 0.5 * penalty * squares
         };
         let minimum = minimise(objective, &curvature, TOLERANCE, settings.max_iterations);
+        if let Some(error) = failure {
+            return Err(error);
+        }
         let mut coefficients = minimum.point;
         let centred = coefficients.pop().unwrap_or_default();
         let intercept = centred - coefficients.iter().zip(&mean).map(|(w, m)| w * m).sum::<f64>();
@@ -180,16 +222,70 @@ fn dot(coefficients: &[f64], x: &[f32]) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
-/// Sum over rows of value * `factor(value, column)`, per column.
-fn column_sums(features: &[f32], width: usize, rows: usize, factor: impl Fn(f64, usize) -> f64) -> Vec<f64> {
-    let mut sums = vec![0.0; width];
-    for row in 0..rows {
-        for (column, &value) in features[row * width..(row + 1) * width].iter().enumerate() {
-            let value = f64::from(value);
-            sums[column] += value * factor(value, column);
+/// Rows of a streamed fit that are in memory on each thread.
+const STREAMED_ROWS: usize = 256;
+
+/// Where the training rows lie.
+enum Rows<'a> {
+    /// [n, width] in memory.
+    Dense { features: &'a [f32], width: usize },
+    /// Read and standardised in every pass.
+    Streamed { features: &'a FeatureRows<'a>, rows: &'a [usize], standardisation: &'a Standardisation },
+}
+
+impl Rows<'_> {
+    const fn width(&self) -> usize {
+        match self {
+            Self::Dense { width, .. } => *width,
+            Self::Streamed { features, .. } => features.width(),
         }
     }
-    sums
+
+    /// Shows the rows of a range in order, each with its number.
+    fn visit(&self, range: Range<usize>, mut each: impl FnMut(usize, &[f32])) -> Result<(), DetectError> {
+        match self {
+            Self::Dense { features, width } => {
+                for row in range {
+                    each(row, &features[row * width..(row + 1) * width]);
+                }
+            }
+            Self::Streamed { features, rows, standardisation } => {
+                let width = features.width();
+                let mut values = vec![0.0; range.len().min(STREAMED_ROWS) * width];
+                let mut number = range.start;
+                for rows in rows[range].chunks(STREAMED_ROWS) {
+                    let values = &mut values[..rows.len() * width];
+                    features.copy_rows(rows, values)?;
+                    for at in 0..rows.len() {
+                        let row = &mut values[at * width..(at + 1) * width];
+                        standardisation.apply(row);
+                        each(number, row);
+                        number += 1;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sum over rows of value * `factor(value, column)`, per column; refuses values that are not finite.
+    fn column_sums(&self, rows: usize, factor: impl Fn(f64, usize) -> f64) -> Result<Vec<f64>, DetectError> {
+        let mut sums = vec![0.0; self.width()];
+        let mut broken = None;
+        self.visit(0..rows, |row, x| {
+            for (column, &value) in x.iter().enumerate() {
+                if !value.is_finite() && broken.is_none() {
+                    broken = Some((row, column));
+                }
+                let value = f64::from(value);
+                sums[column] += value * factor(value, column);
+            }
+        })?;
+        match broken {
+            Some((token, column)) => Err(DetectError::NotFinite { what: format!("feature {column}"), token }),
+            None => Ok(sums),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -66,7 +66,7 @@ impl Mlp {
         features.check_rows(rows)?;
         let mut probabilities = Vec::with_capacity(rows.len());
         for rows in rows.chunks(INFERENCE_ROWS) {
-            let mut values = gather(features, rows, self.standardisation.as_ref());
+            let mut values = gather(features, rows, self.standardisation.as_ref())?;
             let mut width = features.width();
             for (number, layer) in self.layers.iter().enumerate() {
                 if number > 0 {
@@ -86,16 +86,12 @@ pub(super) fn gather(
     features: &FeatureRows<'_>,
     rows: &[usize],
     standardisation: Option<&Standardisation>,
-) -> Vec<f32> {
+) -> Result<Vec<f32>, DetectError> {
     let width = features.width();
     let mut values = vec![0.0; rows.len() * width];
-    if width > 0 {
-        values.par_chunks_mut(width).zip(rows).with_min_len(64).for_each(|(out, &row)| {
-            features.copy_row(row, out);
-            if let Some(standardisation) = standardisation {
-                standardisation.apply(out);
-            }
-        });
+    features.copy_rows(rows, &mut values)?;
+    if let Some(standardisation) = standardisation {
+        values.par_chunks_mut(width.max(1)).with_min_len(64).for_each(|row| standardisation.apply(row));
     }
-    values
+    Ok(values)
 }

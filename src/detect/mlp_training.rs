@@ -63,8 +63,8 @@ impl MlpSettings {
 impl Mlp {
     /// Trains on the chosen rows. `labels`: one per row of `features`, true = unsupported.
     ///
-    /// The positive class weighs negatives / positives of the chosen rows. Features are read row by row
-    /// from where they lie; one batch at a time is turned into f32.
+    /// The positive class weighs negatives / positives of the chosen rows. Features are read from where
+    /// they lie, memory or disk; one batch at a time is turned into f32.
     pub fn train(
         features: &FeatureRows<'_>,
         labels: &[bool],
@@ -81,7 +81,8 @@ impl Mlp {
             return Err(DetectError::OneClass { rows: rows.len(), positives });
         }
         let positive_weight = (rows.len() - positives) as f32 / positives as f32;
-        let standardisation = settings.standardise.then(|| Standardisation::fit(features, rows));
+        let standardisation =
+            if settings.standardise { Some(Standardisation::fit(features, rows)?) } else { None };
         let mut random = Random::new(settings.seed);
         let mut network = Network::new(features.width(), &settings.hidden, &mut random);
         let mut optimiser = AdamW::new(&network, settings);
@@ -89,7 +90,7 @@ impl Mlp {
         for _ in 0..settings.epochs {
             random.shuffle(&mut order);
             for batch in order.chunks(settings.batch.max(1)) {
-                let x = gather(features, batch, standardisation.as_ref());
+                let x = gather(features, batch, standardisation.as_ref())?;
                 let x = Tensor::from_vec(x, (batch.len(), features.width()), &Device::Cpu)?;
                 let batch_labels: Vec<bool> = batch.iter().map(|&row| labels[row]).collect();
                 let masks: Vec<Vec<f32>> = settings

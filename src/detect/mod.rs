@@ -4,9 +4,11 @@
 //! |---|---|
 //! | `detector` | the [`Detector`] trait; negative log-likelihood as the plainest one |
 //! | `features` | named blocks of token features, rows assembled from them |
+//! | `stored_rows` | blocks that stay on disk and are read row by row |
 //! | `cortex` | D, Dbar and c of CORTEX |
 //! | `lookback` | look-back ratios of DRAG and their reductions |
 //! | `standardisation`, `mlp`, `mlp_training` | the perceptron of CORTEX eq. 7 |
+//! | `sparse_autoencoder` | the dictionary of RAGLens, and which of its features tell the label |
 //! | `logistic_regression`, `minimiser` | scikit-learn's logistic regression, L-BFGS |
 //! | `card`, `head`, `answer_head` | trained heads as files that name their model |
 //! | `smoothing` | label-persistence smoothing |
@@ -27,7 +29,9 @@ mod mlp;
 mod mlp_training;
 mod smoothing;
 mod spans;
+mod sparse_autoencoder;
 mod standardisation;
+mod stored_rows;
 #[cfg(test)]
 pub(crate) mod synthetic;
 
@@ -36,7 +40,7 @@ pub use card::{Making, ModelIdentity};
 pub use cortex::{CortexSettings, difference, layer_name, residual};
 pub use detector::{Detector, NegativeLogLikelihood};
 pub use error::DetectError;
-pub use features::{BlockValues, FeatureBlock, FeatureRows, ModelShape, layers_of};
+pub use features::{BlockValues, FeatureBlock, FeatureRows, MEMORY_LIMIT, ModelShape, layers_of, signals_of};
 pub use head::{TokenHead, TokenHeadCard, TokenModel};
 pub use labels::token_labels;
 pub use logistic_regression::{LogisticRegression, LogisticSettings};
@@ -48,4 +52,6 @@ pub use mlp::Mlp;
 pub use mlp_training::MlpSettings;
 pub use smoothing::{CLIP, Chain, answer_score, smooth};
 pub use spans::{DisplayUnit, TokenSpan, display_units, flagged_spans, spans_of_units, unit_scores};
+pub use sparse_autoencoder::{SparseAutoencoder, SparseAutoencoderSettings};
 pub use standardisation::Standardisation;
+pub use stored_rows::{Precision, RowSegment, StoredRows};

@@ -1,6 +1,9 @@
 //! Features scaled to mean 0 and standard deviation 1 of the training rows, and cut at five deviations.
 
-use super::FeatureRows;
+use super::{DetectError, FeatureRows};
+
+/// Rows read at a time.
+const BLOCK: usize = 1024;
 
 /// Standardised values are cut here. A few hidden dimensions carry massive activations at a few tokens;
 /// uncut they decide alone, and on data unlike the training data they drive logits into the hundreds.
@@ -18,23 +21,25 @@ pub struct Standardisation {
 
 impl Standardisation {
     /// Fits to the chosen rows, with sums in f64 around the first row (population deviation, as
-    /// scikit-learn's `StandardScaler`).
-    #[must_use]
-    pub fn fit(features: &FeatureRows<'_>, rows: &[usize]) -> Self {
+    /// scikit-learn's `StandardScaler`). Fails when rows on disk cannot be read.
+    pub fn fit(features: &FeatureRows<'_>, rows: &[usize]) -> Result<Self, DetectError> {
         let width = features.width();
         let mut origin = vec![0.0; width];
-        let mut row_values = vec![0.0_f32; width];
         if let Some(&row) = rows.first() {
-            features.copy_row(row, &mut origin);
+            features.copy_row(row, &mut origin)?;
         }
         let mut sums = vec![0.0_f64; width];
         let mut squares = vec![0.0_f64; width];
-        for &row in rows {
-            features.copy_row(row, &mut row_values);
-            for j in 0..width {
-                let value = f64::from(row_values[j] - origin[j]);
-                sums[j] += value;
-                squares[j] += value * value;
+        let mut values = vec![0.0_f32; rows.len().min(BLOCK) * width];
+        for rows in rows.chunks(BLOCK) {
+            let values = &mut values[..rows.len() * width];
+            features.copy_rows(rows, values)?;
+            for row_values in values.chunks_exact(width.max(1)) {
+                for j in 0..width {
+                    let value = f64::from(row_values[j] - origin[j]);
+                    sums[j] += value;
+                    squares[j] += value * value;
+                }
             }
         }
         let count = rows.len().max(1) as f64;
@@ -48,7 +53,7 @@ impl Standardisation {
             let constant = deviation <= 1e-7 * (1.0 + f64::from(origin[j]).abs());
             inverse_deviation.push(if constant { 1.0 } else { (1.0 / deviation) as f32 });
         }
-        Self { mean, inverse_deviation }
+        Ok(Self { mean, inverse_deviation })
     }
 
     /// Scales one row in place and cuts it at five deviations.
@@ -68,7 +73,7 @@ mod tests {
     fn training_rows_get_mean_zero_and_deviation_one_and_constants_stay_harmless() {
         let values = [100.0, 7.0, 102.0, 7.0, 104.0, 7.0, 999.0, 9.0];
         let features = FeatureRows::new(vec![(BlockValues::F32(&values), 2)]).unwrap();
-        let fitted = Standardisation::fit(&features, &[0, 1, 2]);
+        let fitted = Standardisation::fit(&features, &[0, 1, 2]).unwrap();
         let mut row = [104.0, 7.0];
         fitted.apply(&mut row);
         assert!((row[0] - 1.5_f32.sqrt()).abs() < 1e-5, "{row:?}");
@@ -79,7 +84,7 @@ mod tests {
     fn a_massive_activation_is_cut_at_five_deviations() {
         let values = [1.0, -1.0, 1.0, -1.0];
         let features = FeatureRows::new(vec![(BlockValues::F32(&values), 1)]).unwrap();
-        let fitted = Standardisation::fit(&features, &[0, 1, 2, 3]);
+        let fitted = Standardisation::fit(&features, &[0, 1, 2, 3]).unwrap();
         let mut row = [4000.0];
         fitted.apply(&mut row);
         assert_eq!(row, [5.0]);

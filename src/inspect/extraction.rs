@@ -3,14 +3,36 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::data::{Dataset, Example, Row};
-use crate::detect::{ModelIdentity, ModelShape};
+use crate::detect::{ModelIdentity, ModelShape, signals_of};
 use crate::model::{LanguageModel, StateLayer};
 use crate::reading::Reader;
+use crate::text::visible_line;
 
 use super::InspectError;
 use super::corpus::Corpus;
-use super::evaluation::{FeatureStore, LabelledAnswer, StoreHeader};
+use super::evaluation::{EvaluationError, FeatureStore, LabelledAnswer, StoreHeader};
 use super::shared_prompt::{MOST_TOGETHER, same_prompt};
+
+/// What happens to an answer that cannot be read or whose features are not finite.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnError {
+    /// It is left out and named.
+    #[default]
+    Skip,
+    /// The extraction ends with an error that names it; what was read before is kept.
+    Stop,
+}
+
+/// How far an extraction is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExtractionProgress {
+    /// Answers done, those in the store before included.
+    pub done: usize,
+    /// Answers in all.
+    pub total: usize,
+    /// Answer tokens read now; each is read twice.
+    pub tokens: usize,
+}
 
 /// What an extraction did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -49,19 +71,21 @@ pub fn store_header(model: &LanguageModel, dataset: &Dataset) -> StoreHeader {
 /// Reads every labelled answer that is not in `store` yet. Examples without passages of their own get
 /// the top `top_k` chunks of `corpus`.
 ///
-/// `progress` is told (answers done, answers in all).
+/// An answer that cannot be read, or has features that are not finite, is named with its record (and the
+/// error names the feature, with its layer) and left out, or ends the extraction, as `on_error` says.
 pub fn extract(
     dataset: &Dataset,
     model: &LanguageModel,
     corpus: Option<&Corpus>,
     top_k: usize,
+    on_error: OnError,
     store: &mut FeatureStore,
     cancel: &AtomicBool,
-    progress: &mut dyn FnMut(usize, usize),
+    progress: &mut dyn FnMut(ExtractionProgress),
 ) -> Result<Extraction, InspectError> {
     let mut done = Extraction::default();
     let layers: Vec<StateLayer> = layers_of(store);
-    let mut reader = Reader::new(model, layers);
+    let mut reader = Reader::new(model, layers).keeping(signals_of(&store.header().blocks));
     let mut labelled: Vec<(&Example, &str)> = dataset
         .rows
         .iter()
@@ -78,10 +102,12 @@ pub fn extract(
     labelled.retain(|(example, _)| !store.contains(&example.row.to_string()));
     done.kept = total - labelled.len();
     let mut finished = done.kept;
+    let mut tokens = 0;
     let runs = labelled.chunk_by(|left, right| same_prompt(left.0, right.0));
     for run in runs.flat_map(|run| run.chunks(MOST_TOGETHER)) {
         if cancel.load(Ordering::Relaxed) {
             done.cancelled = true;
+            store.save()?;
             return Ok(done);
         }
         let Some((first, _)) = run.first() else { continue };
@@ -97,20 +123,36 @@ pub fn extract(
         let answers: Vec<&str> = run.iter().map(|(_, answer)| *answer).collect();
         let readings = reader.read_many(&first.question, &passages, &answers);
         for ((example, answer), reading) in run.iter().zip(readings) {
-            match reading {
+            let stored = match reading {
                 Ok(read) => {
-                    let key = example.row.to_string();
-                    store.append(&labelled_answer(key, example, answer), &read.trace)?;
+                    let label = labelled_answer(example.row.to_string(), example, answer);
+                    match store.append(&label, &read.trace) {
+                        Ok(()) => Ok(read.trace.token_ids.len()),
+                        Err(EvaluationError::Detect(error)) => Err(error.to_string()),
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+                Err(error) => Err(error.to_string()),
+            };
+            match stored {
+                Ok(read) => {
                     done.read += 1;
+                    tokens += read;
                 }
                 Err(error) => {
-                    done.left_out.push(format!("row {}, id {}: {error}", example.row, example.id));
+                    let reason = format!("row {}, id {}: {error}", example.row, visible_line(&example.id));
+                    if on_error == OnError::Stop {
+                        store.save()?;
+                        return Err(EvaluationError::Unreadable { reason }.into());
+                    }
+                    done.left_out.push(reason);
                 }
             }
             finished += 1;
-            progress(finished, total);
+            progress(ExtractionProgress { done: finished, total, tokens });
         }
     }
+    store.save()?;
     Ok(done)
 }
 
@@ -119,6 +161,8 @@ fn labelled_answer(key: String, example: &Example, answer: &str) -> LabelledAnsw
         key,
         source: example.split_key().to_owned(),
         generator: example.groups.get("generator").cloned(),
+        task: example.groups.get("task").cloned(),
+        split: example.groups.get("split").cloned(),
         answer: answer.to_owned(),
         gold_spans: example.gold_spans.iter().flatten().map(|span| span.range.clone()).collect(),
         inconsistent: example.labelled_inconsistent().unwrap_or(false),

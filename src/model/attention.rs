@@ -49,7 +49,18 @@ impl AttentionInput<'_> {
 pub(crate) struct WeightRequest<'a> {
     pub segments: &'a [Range<usize>],
     pub among_new: bool,
+    /// The weight of each row on itself, head by head.
+    pub on_itself: bool,
+    /// The weight of each row on every token, mean over heads.
+    pub mean: bool,
     pub full: bool,
+}
+
+impl<'a> WeightRequest<'a> {
+    /// Sums over segments alone.
+    pub(super) fn of_segments(segments: &'a [Range<usize>]) -> Self {
+        Self { segments, among_new: false, on_itself: false, mean: false, full: false }
+    }
 }
 
 /// Result of one layer.
@@ -60,6 +71,10 @@ pub(crate) struct AttentionOutput {
     pub segment_mass: Vec<f32>,
     /// [rows, rows], mean over heads; empty unless asked for.
     pub among_new: Vec<f32>,
+    /// [rows, heads]; empty unless asked for.
+    pub on_itself: Vec<f32>,
+    /// [rows, tokens]; empty unless asked for.
+    pub mean: Vec<f32>,
     /// [heads, rows, tokens]; empty unless asked for.
     pub full: Vec<f32>,
 }
@@ -81,6 +96,10 @@ struct Part {
     context: Vec<f32>,
     segment_mass: Vec<f32>,
     among_new: Vec<f32>,
+    /// [rows, group]
+    on_itself: Vec<f32>,
+    /// Sums over the heads of the group, [rows, tokens].
+    mean: Vec<f32>,
     full: Vec<f32>,
 }
 
@@ -129,6 +148,9 @@ fn attend<'a>(
     let segments = request.segments.len();
     let mut segment_mass = Vec::with_capacity(count * segments);
     let mut among_new = vec![0f32; if request.among_new { rows.len() * rows.end } else { 0 }];
+    let tokens = before + new.tokens;
+    let mut on_itself = Vec::with_capacity(if request.on_itself { count } else { 0 });
+    let mut mean = vec![0f32; if request.mean { rows.len() * tokens } else { 0 }];
     let mut full = Vec::new();
     let mut scales = Vec::with_capacity(count);
     for index in 0..count {
@@ -167,12 +189,21 @@ fn attend<'a>(
             let sums = &mut among_new[local * rows.end..][new_base - before..=row];
             sums.iter_mut().zip(fresh.iter()).for_each(|(sum, weight)| *sum += weight * scale);
         }
+        if request.on_itself {
+            // The last token that a row sees is its own.
+            on_itself.push(fresh.last().map_or(0.0, |weight| weight * scale));
+        }
+        if request.mean {
+            let sums = &mut mean[local * tokens..][..tokens];
+            sums[old_base..].iter_mut().zip(old.iter()).for_each(|(sum, weight)| *sum += weight * scale);
+            sums[new_base..].iter_mut().zip(fresh.iter()).for_each(|(sum, weight)| *sum += weight * scale);
+        }
         if request.full {
             full.resize(full.len() + old_base, 0.0);
             full.extend(old.iter().map(|weight| weight * scale));
-            full.resize(index * (before + new.tokens) + new_base, 0.0);
+            full.resize(index * tokens + new_base, 0.0);
             full.extend(fresh.iter().map(|weight| weight * scale));
-            full.resize((index + 1) * (before + new.tokens), 0.0);
+            full.resize((index + 1) * tokens, 0.0);
         }
     }
 
@@ -189,7 +220,7 @@ fn attend<'a>(
             *x *= scale;
         }
     }
-    Ok(Some(Part { kv_head, rows, context, segment_mass, among_new, full }))
+    Ok(Some(Part { kv_head, rows, context, segment_mass, among_new, on_itself, mean, full }))
 }
 
 fn assemble(input: &AttentionInput, request: &WeightRequest, parts: &[Part]) -> AttentionOutput {
@@ -202,6 +233,8 @@ fn assemble(input: &AttentionInput, request: &WeightRequest, parts: &[Part]) -> 
         context: vec![0.0; rows * heads * width],
         segment_mass: vec![0.0; rows * heads * segments],
         among_new: vec![0.0; if request.among_new { rows * rows } else { 0 }],
+        on_itself: vec![0.0; if request.on_itself { rows * heads } else { 0 }],
+        mean: vec![0.0; if request.mean { rows * tokens } else { 0 }],
         full: vec![0.0; if request.full { heads * rows * tokens } else { 0 }],
     };
     let share = 1.0 / heads as f32;
@@ -218,6 +251,14 @@ fn assemble(input: &AttentionInput, request: &WeightRequest, parts: &[Part]) -> 
                 let seen = part.rows.end;
                 let sums = &mut output.among_new[row * rows..][..seen];
                 let weights = &part.among_new[local * seen..][..seen];
+                sums.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += weight * share);
+            }
+            if request.on_itself {
+                output.on_itself[place..][..group].copy_from_slice(&part.on_itself[local * group..][..group]);
+            }
+            if request.mean {
+                let sums = &mut output.mean[row * tokens..][..tokens];
+                let weights = &part.mean[local * tokens..][..tokens];
                 sums.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += weight * share);
             }
             if request.full {
@@ -273,12 +314,20 @@ mod tests {
                 AttentionInput { queries: &queries, prefix: &prefix, new: &new, heads, kv_heads, window };
             let tokens = before + rows;
             let segments = [0..tokens, 0..before, tokens / 3..tokens / 2, before..tokens, 3..3];
-            let request = WeightRequest { segments: &segments, among_new: true, full: true };
+            let request = WeightRequest {
+                segments: &segments,
+                among_new: true,
+                on_itself: true,
+                mean: true,
+                full: true,
+            };
             let got = fused(&input, &request).unwrap().unwrap();
             let want = plain(&input, &request).unwrap();
             assert_close(&got.context, &want.context);
             assert_close(&got.segment_mass, &want.segment_mass);
             assert_close(&got.among_new, &want.among_new);
+            assert_close(&got.on_itself, &want.on_itself);
+            assert_close(&got.mean, &want.mean);
             assert_close(&got.full, &want.full);
         }
     }
@@ -292,7 +341,8 @@ mod tests {
         let input = AttentionInput { queries: &queries, prefix: &prefix, new: &new, heads, kv_heads, window };
         let tokens = before + rows;
         let each: Vec<_> = (0..tokens).map(|token| token..token + 1).collect();
-        let request = WeightRequest { segments: &each, among_new: true, full: true };
+        let request =
+            WeightRequest { among_new: true, mean: true, full: true, ..WeightRequest::of_segments(&each) };
         let got = fused(&input, &request).unwrap().unwrap();
         for (row, token) in (0..rows).flat_map(|row| (0..tokens).map(move |token| (row, token))) {
             let position = before + row;
@@ -300,6 +350,7 @@ mod tests {
             let mass = got.segment_mass[row * tokens + token];
             assert_eq!(mass > 0.0, seen, "row {row}, token {token}: {mass}");
             assert_eq!(got.full[row * tokens + token] > 0.0, seen);
+            assert_eq!(got.mean[row * tokens + token] > 0.0, seen);
             if token >= before {
                 assert_eq!(got.among_new[row * rows + token - before] > 0.0, seen);
             }
@@ -321,7 +372,7 @@ mod tests {
             kv_heads: 1,
             window: None,
         };
-        let request = WeightRequest { segments: &[], among_new: false, full: false };
+        let request = WeightRequest::of_segments(&[]);
         assert!(fused(&input, &request).unwrap().is_none());
     }
 }

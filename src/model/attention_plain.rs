@@ -61,6 +61,15 @@ pub(crate) fn plain(
     } else {
         Vec::new()
     };
+    let on_itself = if request.on_itself {
+        let each: Vec<Tensor> = (0..rows)
+            .map(|row| weights.narrow(1, row, 1)?.narrow(2, before + row, 1)?.flatten_all())
+            .collect::<Result<_, _>>()?;
+        Tensor::stack(&each, 0)?.flatten_all()?.to_vec1()?
+    } else {
+        Vec::new()
+    };
+    let mean = if request.mean { weights.mean(0)?.flatten_all()?.to_vec1()? } else { Vec::new() };
     let full = if request.full { weights.flatten_all()?.to_vec1()? } else { Vec::new() };
-    Ok(AttentionOutput { context, segment_mass, among_new, full })
+    Ok(AttentionOutput { context, segment_mass, among_new, on_itself, mean, full })
 }

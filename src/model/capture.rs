@@ -15,6 +15,11 @@ pub struct CaptureRequest {
     /// Layers for which the attention among the new tokens is wanted: that of the block that made the state
     /// (after the final norm: the last block).
     pub attention_among_new: Vec<StateLayer>,
+    /// Keep how much each row attends to itself, in every layer.
+    pub self_attention: bool,
+    /// Keep the information contribution of every layer. The prefix must have been read by
+    /// [`Decoder::prefix_with_inputs`](super::Decoder::prefix_with_inputs).
+    pub information_contribution: bool,
     /// Keep all logits: rows x vocabulary numbers, meant for tests.
     pub logits: bool,
     /// Keep all attention weights: layers x heads x rows x tokens numbers, meant for tests.
@@ -42,6 +47,12 @@ pub struct Capture {
     pub attention_among_new: Vec<Vec<f32>>,
     /// Summed attention on each segment, [R, L, H, S]. Keys after a row weigh nothing.
     pub segment_mass: Vec<f32>,
+    /// Sum over heads of the natural logarithm of each row's attention to itself, [R, L] (LLM-Check, a row of its
+    /// attention score); empty unless asked for.
+    pub self_attention: Vec<f32>,
+    /// Information contribution of each layer to each row, [R, L]; empty unless asked for. See
+    /// [`super::contribution`].
+    pub information_contribution: Vec<f32>,
     /// Natural log p(ids[r + 1] | everything up to row r), [R - 1].
     pub log_prob: Vec<f32>,
     /// Entropy in nats of the distribution that predicts ids[r + 1], [R - 1].

@@ -58,8 +58,22 @@ pub enum DecoderError {
     #[error("{layer:?} does not exist: the blocks of this decoder count from 1 to {layers}")]
     UnknownLayer { layer: StateLayer, layers: usize },
 
+    #[error("{signal} is kept by the CPU decoder alone; leave out --device and --dtype for what needs it")]
+    NotOnDevice { signal: &'static str },
+
     #[error("the prefix was read by another decoder; read it again with this one")]
     ForeignPrefix,
+
+    #[error(
+        "the information contribution is measured against the states of the prefix, and this prefix kept none; \
+         read it with its inputs"
+    )]
+    PrefixWithoutInputs,
+
+    #[error(
+        "expected two readings of the same rows, {expected} values each, found {found} in the other; d is {hidden_size}"
+    )]
+    States { expected: usize, found: usize, hidden_size: usize },
 
     #[error(
         "{place} holds a value that is not finite: the weights or the input are outside of what f32 can carry"

@@ -29,6 +29,7 @@ fn a_real_model_reads_the_same_by_both_paths_and_with_a_shared_prefix() {
         attention_among_new: vec![StateLayer::FinalNorm],
         logits: true,
         full_attention: false,
+        ..CaptureRequest::default()
     };
     let fused = decoder.extend(&decoder.prefix(&ids[..60]).unwrap(), &ids[60..], &request).unwrap();
     let whole = decoder.extend(&decoder.prefix(&[]).unwrap(), &ids, &request).unwrap();

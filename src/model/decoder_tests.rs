@@ -45,8 +45,10 @@ pub(super) fn everything(layers: usize, segments: &[std::ops::Range<usize>]) -> 
         segments: segments.to_vec(),
         attention_among_new: states.clone(),
         states,
+        self_attention: true,
         logits: true,
         full_attention: true,
+        ..CaptureRequest::default()
     }
 }
 
@@ -138,6 +140,10 @@ fn masses_and_pooled_weights_are_sums_of_the_full_attention() {
                     assert!((mass - want).abs() < 1e-5, "{segment:?}: {mass} {want}");
                 }
                 assert!((mass[5] - 1.0).abs() < 1e-5, "all tokens together weigh 1");
+            }
+            for (r, l) in (0..rows).flat_map(|r| (0..layers).map(move |l| (r, l))) {
+                let want: f32 = (0..4).map(|h| weights(l, h, r)[cut + r].ln()).sum();
+                assert!((capture.self_attention[r * layers + l] - want).abs() < 1e-4);
             }
             for (which, among) in capture.attention_among_new.iter().enumerate() {
                 let layer = which.min(layers - 1);

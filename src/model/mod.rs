@@ -14,6 +14,7 @@
 //! | `device` | the same decoder over tensors of a GPU |
 //! | `generation`, `stop_tokens`, `text_stream` | answers written by the model, as text that comes in pieces |
 //! | `attention`, `attention_plain`, `capture` | fused attention that sums while rows are hot, and its oracle |
+//! | `contribution`, `divergence` | what a layer's update has to do with its attention; two next-token distributions compared |
 
 mod attention;
 mod attention_plain;
@@ -24,6 +25,7 @@ mod chat;
 mod chat_engine;
 mod chat_source;
 mod config;
+mod contribution;
 mod decoder;
 mod decoder_error;
 #[cfg(test)]
@@ -33,6 +35,7 @@ mod decoder_real_model_tests;
 #[cfg(test)]
 mod decoder_tests;
 mod device;
+mod divergence;
 mod elementwise;
 mod facts;
 mod fetch;

@@ -2,10 +2,13 @@
 
 mod write;
 
+use std::collections::HashSet;
+
 use crate::model::{
     Capture, CaptureRequest, LanguageModel, ModelError, Prefix, Prompt, StateLayer, TokenizedText,
 };
 
+use super::lexical_support::{lexical_support, words_of};
 use super::prompt_form::{with_references, without_references};
 use super::trace::Trace;
 use super::trace_of::trace_of;
@@ -49,16 +52,38 @@ pub struct ReadAnswer {
     pub notices: Vec<String>,
 }
 
+/// Signals of a reading beyond states, likelihoods and look-back, which cost time or memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct KeptSignals {
+    /// [`Trace::divergence`]: two more products with the output head.
+    pub divergence: bool,
+    /// [`Trace::self_attention`]: next to nothing.
+    pub self_attention: bool,
+    /// [`Trace::information_contribution`]: the states of every layer of the prompt are kept meanwhile.
+    pub information_contribution: bool,
+}
+
+impl KeptSignals {
+    /// All of them: what a comparison of detectors needs.
+    #[must_use]
+    pub const fn all() -> Self {
+        Self { divergence: true, self_attention: true, information_contribution: true }
+    }
+}
+
 /// Reads answers one after another. Consecutive answers to one prompt share its key/value cache.
 pub struct Reader<'m> {
     model: &'m LanguageModel,
     states: Vec<StateLayer>,
+    signals: KeptSignals,
     with: Option<SharedPrefix>,
     without: Option<SharedPrefix>,
 }
 
 struct SharedPrefix {
     ids: Vec<u32>,
+    /// Whether it kept the states that entered every block.
+    with_inputs: bool,
     prefix: Prefix,
 }
 
@@ -66,7 +91,13 @@ impl<'m> Reader<'m> {
     /// `states`: the layers whose hidden states the detectors need.
     #[must_use]
     pub fn new(model: &'m LanguageModel, states: Vec<StateLayer>) -> Self {
-        Self { model, states, with: None, without: None }
+        Self { model, states, signals: KeptSignals::default(), with: None, without: None }
+    }
+
+    /// The same reader that keeps more.
+    #[must_use]
+    pub fn keeping(self, signals: KeptSignals) -> Self {
+        Self { signals, ..self }
     }
 
     /// Reads `answer` twice. The answer is tokenised once, apart from the prompts, so both passes see
@@ -115,7 +146,11 @@ impl<'m> Reader<'m> {
                     Err(error) => vec![Err(error)],
                 };
             for ((index, ..), read) in same.iter().zip(read) {
-                results[*index] = Some(read);
+                results[*index] = Some(read.map(|mut read| {
+                    let ranges = &read.trace.token_ranges;
+                    read.trace.lexical_support = lexical_support(answers[*index], ranges, &fitted.words);
+                    read
+                }));
             }
         }
         results.into_iter().map(|result| result.unwrap_or(Err(ReadingError::EmptyAnswer))).collect()
@@ -168,6 +203,14 @@ impl<'m> Reader<'m> {
         let mut segments = fitted.prompt.chunks();
         let passage_tokens: Vec<usize> = segments.iter().map(ExactSizeIterator::len).collect();
         segments.push(0..fitted.prompt.ids.len());
+        let mut states = self.states.clone();
+        let final_states = self.signals.divergence.then(|| {
+            let known = states.iter().position(|layer| *layer == StateLayer::FinalNorm);
+            known.unwrap_or_else(|| {
+                states.push(StateLayer::FinalNorm);
+                states.len() - 1
+            })
+        });
         let with = extend(
             self.model,
             &mut self.with,
@@ -175,8 +218,10 @@ impl<'m> Reader<'m> {
             answers,
             &CaptureRequest {
                 segments,
-                states: self.states.clone(),
+                states: states.clone(),
                 attention_among_new: self.states.clone(),
+                self_attention: self.signals.self_attention,
+                information_contribution: self.signals.information_contribution,
                 ..CaptureRequest::default()
             },
         )?;
@@ -186,15 +231,24 @@ impl<'m> Reader<'m> {
             &mut self.without,
             &bare.ids,
             answers,
-            &CaptureRequest { states: self.states.clone(), ..CaptureRequest::default() },
+            &CaptureRequest { states, ..CaptureRequest::default() },
         )?;
         let prompt_tokens = fitted.prompt.ids.len();
-        let traces = answers.iter().zip(with).zip(without).map(|((tokens, with), without)| ReadAnswer {
-            trace: trace_of(&self.states, tokens, with, without, passage_tokens.clone(), prompt_tokens),
-            passage_tokens: passage_tokens.clone(),
-            notices: fitted.notices.clone(),
+        let traces = answers.iter().zip(with).zip(without).map(|((tokens, with), without)| {
+            // The last row predicts nothing that was read.
+            let divergence = final_states.map(|index| {
+                let rows = tokens.ids.len() * with.hidden_size;
+                let (with, without) = (&with.states[index][..rows], &without.states[index][..rows]);
+                self.model.decoder.divergence(with, without).map_err(ModelError::from)
+            });
+            let trace = trace_of(&self.states, tokens, with, without, passage_tokens.clone(), prompt_tokens);
+            Ok(ReadAnswer {
+                trace: Trace { divergence: divergence.transpose()?, ..trace },
+                passage_tokens: passage_tokens.clone(),
+                notices: fitted.notices.clone(),
+            })
         });
-        Ok(traces.collect())
+        traces.collect()
     }
 
     /// Renders the prompt with references, cutting passages from the last one backwards until prompt
@@ -207,7 +261,7 @@ impl<'m> Reader<'m> {
             let prompt = self.model.prompt(&with_references(question, &kept))?;
             let needed = prompt.ids.len() + answer_tokens;
             if needed <= context {
-                return Ok(Fitted { prompt, notices });
+                return Ok(Fitted { prompt, words: words_of(&kept), notices });
             }
             let Some(last) = kept.iter().rposition(|passage| !passage.is_empty()) else {
                 return Err(ReadingError::TooLong { needed, context });
@@ -230,6 +284,8 @@ impl<'m> Reader<'m> {
 
 struct Fitted {
     prompt: Prompt,
+    /// Words of the passages as far as they were kept.
+    words: HashSet<String>,
     notices: Vec<String>,
 }
 
@@ -243,7 +299,7 @@ fn extend(
     request: &CaptureRequest,
 ) -> Result<Vec<Capture>, ReadingError> {
     let (last, before) = prompt.split_last().ok_or(ReadingError::EmptyAnswer)?;
-    let prefix = shared_prefix(model, shared, before)?;
+    let prefix = shared_prefix(model, shared, before, request.information_contribution)?;
     let sequences: Vec<Vec<u32>> = answers
         .iter()
         .map(|answer| std::iter::once(*last).chain(answer.ids.iter().copied()).collect())
@@ -264,13 +320,17 @@ fn shared_prefix(
     model: &LanguageModel,
     shared: &mut Option<SharedPrefix>,
     before: &[u32],
+    with_inputs: bool,
 ) -> Result<Prefix, ReadingError> {
-    if let Some(kept) = shared.as_ref().filter(|kept| kept.ids == before) {
+    let serves = |kept: &&SharedPrefix| kept.ids == before && (kept.with_inputs || !with_inputs);
+    if let Some(kept) = shared.as_ref().filter(serves) {
         return Ok(kept.prefix.clone());
     }
     // The old one goes before the new one comes: both together might not fit.
     *shared = None;
-    let prefix = model.decoder.prefix(before).map_err(ModelError::from)?;
-    *shared = Some(SharedPrefix { ids: before.to_vec(), prefix: prefix.clone() });
+    let read =
+        if with_inputs { model.decoder.prefix_with_inputs(before) } else { model.decoder.prefix(before) };
+    let prefix = read.map_err(ModelError::from)?;
+    *shared = Some(SharedPrefix { ids: before.to_vec(), with_inputs, prefix: prefix.clone() });
     Ok(prefix)
 }

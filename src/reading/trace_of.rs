@@ -4,7 +4,8 @@ use crate::model::{Capture, StateLayer, TokenizedText};
 
 use super::trace::{LayerStates, LookbackMass, Trace};
 
-/// What two captures say about one answer.
+/// What two captures say about one answer. Divergence and lexical support need more than captures: the reader adds
+/// them.
 pub(super) fn trace_of(
     layers: &[StateLayer],
     tokens: &TokenizedText,
@@ -23,13 +24,22 @@ pub(super) fn trace_of(
         states: layer_states(layers, &with, &without, count, with.hidden_size),
         lookback: lookback_mass(&with, count, with.layers * with.heads, chunk_tokens, prompt_tokens),
         divergence: None,
-        lexical_support: vec![1.0; count],
-        self_attention: None,
-        information_contribution: None,
+        lexical_support: Vec::new(),
+        self_attention: own_rows(with.self_attention, with.layers),
+        information_contribution: own_rows(with.information_contribution, with.layers),
         log_prob_with: with.log_prob,
         log_prob_without: without.log_prob,
         entropy_with: with.entropy,
     }
+}
+
+/// Values of the answer's own rows, [T, L]; the first row is the last prompt token's. `None` where nothing was asked.
+fn own_rows(mut values: Vec<f32>, layers: usize) -> Option<Vec<f32>> {
+    if values.is_empty() {
+        return None;
+    }
+    values.drain(..layers);
+    Some(values)
 }
 
 /// Rows of the capture begin at the last prompt token; states and attention begin at the first answer

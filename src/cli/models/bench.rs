@@ -196,6 +196,8 @@ mod tests {
             segments: 1,
             states: vec![vec![4.0, state]],
             attention_among_new: Vec::new(),
+            self_attention: Vec::new(),
+            information_contribution: Vec::new(),
             segment_mass: vec![0.5, 0.5],
             log_prob: vec![log_prob],
             entropy: vec![1.0],

@@ -7,6 +7,9 @@ use crate::detect::DetectError;
 /// Errors of the evaluation.
 #[derive(Debug, thiserror::Error)]
 pub enum EvaluationError {
+    /// A classifier that exists in comparisons alone.
+    #[error("this classifier has no form as a head; train a perceptron or a logistic regression")]
+    NoHead,
     /// A file of the feature store cannot be read or written.
     #[error("cannot {action} {}: {source}", path.display())]
     File {
@@ -42,6 +45,44 @@ pub enum EvaluationError {
         /// What was expected and what came.
         reason: String,
     },
+    /// A shard is damaged.
+    #[error(
+        "the shard {} is damaged: {reason}; delete this file and run the command again: its answers are read again",
+        path.display()
+    )]
+    DamagedShard {
+        /// Its file.
+        path: PathBuf,
+        /// What was expected and what came.
+        reason: String,
+    },
+    /// An answer cannot be read, and the run was told to stop there.
+    #[error("{reason}; `--on-error skip` leaves such answers out")]
+    Unreadable {
+        /// Its row and id, the feature with its layer, and what is wrong.
+        reason: String,
+    },
+    /// Features are asked for before they are on disk.
+    #[error("{answers} answers are not on disk yet; call `save` before features are read")]
+    Unsaved {
+        /// How many.
+        answers: usize,
+    },
+    /// A fold cannot be trained on.
+    #[error(
+        "fold {fold} of {folds}: training needs both classes, but of {rows} training rows {positives} are \
+         positive; add labelled answers of the other class, or take fewer folds"
+    )]
+    OneClass {
+        /// From 1.
+        fold: usize,
+        /// Folds in all.
+        folds: usize,
+        /// Training rows.
+        rows: usize,
+        /// Positive ones.
+        positives: usize,
+    },
     /// An answer is stored already.
     #[error("the answer {key} is in the feature store already; ask `contains` before reading it again")]
     Duplicate {
@@ -68,6 +109,10 @@ pub enum EvaluationError {
 }
 
 impl EvaluationError {
+    pub(super) fn damaged_shard(path: &Path, reason: String) -> Self {
+        Self::DamagedShard { path: path.to_owned(), reason }
+    }
+
     /// For `map_err` on file operations.
     pub(super) fn file(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         move |source| Self::File { action, path: path.to_owned(), source }

@@ -2,13 +2,20 @@
 
 use serde::Serialize;
 
-use crate::detect::{AnswerFeatures, DetectError, MlpSettings};
+use crate::detect::{AnswerFeatures, DetectError, FeatureBlock, MlpSettings, layer_name};
 use crate::metrics::{Measure, RESAMPLES};
+use crate::reading::StateLayer;
 
+use super::comparison::{StageScores, compare};
 use super::cross_validation::{Folds, negative_log_likelihoods, scores_by_fold};
 use super::lookback_measures::{lookback_row, row_name};
+use super::temper::tempered;
 use super::token_measures::{Ground, method_row};
-use super::{EvaluationError, EvaluationReport, FeatureStore, SkippedRow, StoreHeader, TokenMethod};
+use super::{
+    Comparison, EvaluationError, EvaluationReport, FeatureStore, ScoreCache, SkippedRow, Stage, StoreHeader,
+    TokenMethod,
+};
+use super::{curves, llm_check};
 
 /// What is compared, and how.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -21,6 +28,12 @@ pub struct EvaluationSettings {
     pub rho_answer: f64,
     /// Values of C that look-back regressions are tuned over.
     pub lookback_c: Vec<f64>,
+    /// Names of the rows that are drawn, smoothed.
+    pub curves: Vec<String>,
+    /// Whether answer-level rows of other papers are added.
+    pub published_answer_rows: bool,
+    /// Rows to compare with each other.
+    pub comparisons: Vec<Comparison>,
     /// Resamples of sources for the intervals.
     pub resamples: usize,
     /// Of the resamples.
@@ -28,6 +41,29 @@ pub struct EvaluationSettings {
 }
 
 impl EvaluationSettings {
+    /// Every detector, the order that CORTEX reports, and the best rows against it.
+    #[must_use]
+    pub fn laboratory(header: &StoreHeader, mlp: &MlpSettings) -> Self {
+        let methods = TokenMethod::laboratory(header, mlp);
+        let deep = layer_name(StateLayer::Block((header.model.shape.layers * 3 / 4).max(1)));
+        let last = layer_name(StateLayer::FinalNorm);
+        let mut comparisons = Vec::new();
+        for layer in [&last, &deep] {
+            comparisons.push(Comparison::smoothed(&format!("D + c, {layer}"), &format!("D, {layer}")));
+            comparisons.push(Comparison::of_smoothing(&format!("D + c, {layer}")));
+        }
+        let cortex =
+            [format!("D + c, {last}"), format!("D + c, {deep}"), format!("D + c, {deep}, regularised")];
+        for ours in ["log chunk mass + six scalars", "fusion", "fusion, four seeds", "the same, tempered"] {
+            comparisons.extend(cortex.iter().map(|theirs| Comparison::smoothed(ours, theirs)));
+        }
+        comparisons.push(Comparison::smoothed("fusion", "log chunk mass + six scalars"));
+        let curves =
+            ["generator + position control", "NLL", "fusion", "the same, tempered"].map(str::to_owned);
+        let curves = curves.into_iter().chain(cortex[..2].iter().cloned()).collect();
+        Self { methods, comparisons, curves, published_answer_rows: true, ..Self::standard(header) }
+    }
+
     /// The standard rows for what a store keeps, with the paper's persistence values.
     #[must_use]
     pub fn standard(header: &StoreHeader) -> Self {
@@ -36,6 +72,9 @@ impl EvaluationSettings {
             rho: 0.993,
             rho_answer: 0.93,
             lookback_c: vec![1e-3, 1e-2, 1e-1, 1.0, 10.0],
+            comparisons: Vec::new(),
+            published_answer_rows: false,
+            curves: Vec::new(),
             resamples: RESAMPLES,
             seed: 42,
         }
@@ -51,27 +90,45 @@ pub fn evaluate(
     store: &FeatureStore,
     folds: &[usize],
     settings: &EvaluationSettings,
+    cache: &mut ScoreCache,
     progress: &mut dyn FnMut(&str),
 ) -> Result<EvaluationReport, EvaluationError> {
     let folds = Folds::new(store, folds)?;
     let ground = Ground::new(store);
     let mut rows = Vec::new();
     let mut lookback = Vec::new();
+    let mut staged: Vec<((String, Stage), StageScores)> = Vec::new();
     let mut skipped = Vec::new();
     let mut skip = |name: String, error: EvaluationError| match error {
-        EvaluationError::Detect(DetectError::OneClass { .. }) | EvaluationError::MissingBlock { .. } => {
+        EvaluationError::Detect(DetectError::OneClass { .. })
+        | EvaluationError::OneClass { .. }
+        | EvaluationError::MissingBlock { .. } => {
             skipped.push(SkippedRow { name, reason: error.to_string() });
             Ok(())
         }
         error => Err(error),
     };
     for method in &settings.methods {
-        match scores_by_fold(store, &folds, &ground.token_labels, method, progress) {
-            Ok(scores) => {
+        match scores_by_fold(store, &folds, &ground.token_labels, method, cache, progress) {
+            Ok(mut scores) => {
+                if matches!(method, TokenMethod::Ensemble { tempered: true, .. }) {
+                    scores = tempered(&ground, &folds, &scores, settings.rho);
+                }
                 let answer_scores = match method {
                     TokenMethod::NegativeLogLikelihood => Some(mean_by_answer(store)?),
+                    method if method.averages() => Some(mean_scores(&ground, &scores)),
                     _ => None,
                 };
+                for stage in [Stage::Raw, Stage::Smoothed] {
+                    let asked = (method.name().to_owned(), stage);
+                    let compared =
+                        settings.comparisons.iter().any(|pair| pair.first == asked || pair.second == asked);
+                    let drawn =
+                        stage == Stage::Smoothed && settings.curves.iter().any(|name| *name == asked.0);
+                    if compared || drawn {
+                        staged.push((asked, stage_scores(&ground, &scores, stage, settings)));
+                    }
+                }
                 rows.push(method_row(method.name(), &ground, &folds, &scores, answer_scores, settings));
             }
             Err(error) => skip(method.name().to_owned(), error)?,
@@ -88,6 +145,38 @@ pub fn evaluate(
             }
         }
     }
+    for block in store.header().blocks.clone() {
+        if let (FeatureBlock::State { layer }, true) = (block, settings.published_answer_rows) {
+            let name = llm_check::row_name(layer);
+            progress(&name);
+            match llm_check::hidden_row(store, &ground, &folds, layer, settings) {
+                Ok(row) => lookback.push(row),
+                Err(error) => skip(name, error)?,
+            }
+        }
+    }
+    let shown: Vec<(String, Vec<f64>)> = staged
+        .iter()
+        .filter(|((name, stage), _)| *stage == Stage::Smoothed && settings.curves.contains(name))
+        .map(|((name, _), scores)| (name.clone(), scores.tokens.clone()))
+        .collect();
+    let curves = if shown.is_empty() {
+        Vec::new()
+    } else {
+        vec![
+            ("precision-recall.svg".to_owned(), curves::precision_recall(&shown, &ground.token_labels)),
+            ("reliability.svg".to_owned(), curves::reliability_curve(&shown, &ground.token_labels)),
+        ]
+    };
+    let scores_of =
+        |asked: &(String, Stage)| staged.iter().find(|(own, _)| own == asked).map(|(_, scores)| scores);
+    let comparisons = settings
+        .comparisons
+        .iter()
+        .filter_map(|pair| {
+            Some(compare(pair, &ground, scores_of(&pair.first)?, scores_of(&pair.second)?, settings))
+        })
+        .collect();
     let positive_tokens = ground.token_labels.iter().filter(|&&label| label).count();
     let inconsistent_answers = ground.inconsistent.iter().filter(|&&label| label).count();
     let (tokens, answers) = (ground.token_labels.len(), ground.answers.len());
@@ -105,9 +194,35 @@ pub fn evaluate(
         chance_answers: Measure::ratio(inconsistent_answers as f64, answers as f64, "no answers"),
         rows,
         lookback,
+        comparisons,
+        curves,
         skipped,
         settings: settings.clone(),
     })
+}
+
+/// Mean token score of each answer.
+fn mean_scores(ground: &Ground<'_>, scores: &[f64]) -> Vec<f64> {
+    let mean = |answer: &super::StoredAnswer| {
+        let own = &scores[answer.tokens()];
+        own.iter().sum::<f64>() / own.len().max(1) as f64
+    };
+    ground.answers.iter().map(mean).collect()
+}
+
+fn stage_scores(
+    ground: &Ground<'_>,
+    scores: &[f64],
+    stage: Stage,
+    settings: &EvaluationSettings,
+) -> StageScores {
+    match stage {
+        Stage::Raw => StageScores { tokens: scores.to_vec(), answers: ground.highest(scores) },
+        Stage::Smoothed => StageScores {
+            tokens: ground.smoothed(scores, settings.rho),
+            answers: ground.highest(&ground.smoothed(scores, settings.rho_answer)),
+        },
+    }
 }
 
 /// Mean negative log-likelihood of each answer.

@@ -31,8 +31,10 @@ fn a_planted_signal_is_found_and_every_row_is_there() {
     let store = filled(folder.path(), &examples(80, 2.0));
     let mut steps = Vec::new();
     let report =
-        evaluate(&store, &folds(&store, 4), &settings(&store), &mut |step| steps.push(step.to_owned()))
-            .unwrap();
+        evaluate(&store, &folds(&store, 4), &settings(&store), &mut ScoreCache::default(), &mut |step| {
+            steps.push(step.to_owned())
+        })
+        .unwrap();
     assert!(steps.contains(&"D, final-norm: fold 4 of 4".to_owned()));
     assert!(report.skipped.is_empty(), "{:?}", report.skipped);
     assert_eq!(report.rows.len(), 2 + 4 + 5 + 6);
@@ -74,7 +76,8 @@ fn a_generator_with_one_class_has_no_figure_but_a_reason() {
     let store = filled(folder.path(), &examples(24, 2.0));
     let settings =
         EvaluationSettings { methods: vec![TokenMethod::NegativeLogLikelihood], ..settings(&store) };
-    let report = evaluate(&store, &folds(&store, 3), &settings, &mut |_| {}).unwrap();
+    let report =
+        evaluate(&store, &folds(&store, 3), &settings, &mut ScoreCache::default(), &mut |_| {}).unwrap();
     let careful = &report.rows[0].by_generator["careful"];
     assert_eq!(careful.tokens.auroc.reason(), Some("one class"));
     assert_eq!(careful.answer_level.average_precision.reason(), Some("no positives"));
@@ -104,7 +107,9 @@ fn permuted_labels_give_chance_within_the_interval() {
             .collect();
     }
     let store = filled(folder.path(), &examples);
-    let report = evaluate(&store, &folds(&store, 4), &settings(&store), &mut |_| {}).unwrap();
+    let report =
+        evaluate(&store, &folds(&store, 4), &settings(&store), &mut ScoreCache::default(), &mut |_| {})
+            .unwrap();
     for name in ["D, final-norm", "D + c, block-1", "log chunk mass, logistic"] {
         let auroc = &row(&report, name).tokens_raw.auroc;
         let (lower, upper) = (auroc.lower.value().unwrap(), auroc.upper.value().unwrap());
@@ -119,24 +124,29 @@ fn a_source_in_two_folds_and_other_unusable_folds_are_refused() {
     let store = filled(folder.path(), &examples(6, 1.0));
     let settings = settings(&store);
     let refused = |folds: &[usize], words: &str| {
-        let message = evaluate(&store, folds, &settings, &mut |_| {}).unwrap_err().to_string();
+        let message = evaluate(&store, folds, &settings, &mut ScoreCache::default(), &mut |_| {})
+            .unwrap_err()
+            .to_string();
         assert!(message.contains(words), "{message}");
     };
     refused(&[0, 1, 0, 0, 1, 1], "source-0 straddles folds 0 and 1");
     refused(&[0, 0, 1, 1], "4 fold numbers for 6");
     refused(&[3; 6], "1 fold in use");
+    refused(&[0, 0, 1, 1, 1, 1], "3 sources, grouped cross-validation needs at least 5");
 }
 
 #[test]
 fn without_a_positive_answer_rows_are_skipped_with_a_reason() {
     let folder = tempfile::tempdir().unwrap();
-    let mut examples = examples(8, 1.0);
+    let mut examples = examples(12, 1.0);
     for (label, _) in &mut examples {
         label.gold_spans.clear();
         label.inconsistent = false;
     }
     let store = filled(folder.path(), &examples);
-    let report = evaluate(&store, &folds(&store, 2), &settings(&store), &mut |_| {}).unwrap();
+    let report =
+        evaluate(&store, &folds(&store, 2), &settings(&store), &mut ScoreCache::default(), &mut |_| {})
+            .unwrap();
     assert_eq!(report.rows.len(), 1, "NLL needs no training");
     assert!(report.skipped.iter().all(|row| row.reason.contains("both classes")));
     assert_eq!(report.rows[0].tokens_raw.auroc.estimate.reason(), Some("one class"));
@@ -153,7 +163,8 @@ fn markdown_and_text_show_chance_beside_the_figures_and_hostile_names_harmless()
     let store = filled(folder.path(), &examples);
     let settings =
         EvaluationSettings { methods: vec![TokenMethod::NegativeLogLikelihood], ..settings(&store) };
-    let report = evaluate(&store, &folds(&store, 3), &settings, &mut |_| {}).unwrap();
+    let report =
+        evaluate(&store, &folds(&store, 3), &settings, &mut ScoreCache::default(), &mut |_| {}).unwrap();
     let (text, markdown) = (report.to_text(), report.to_markdown());
     for shown in [&text, &markdown] {
         assert!(

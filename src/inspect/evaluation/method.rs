@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::detect::{
     CortexSettings, FeatureBlock, FeatureRows, LogisticRegression, LogisticSettings, Mlp, MlpSettings,
-    Standardisation, TokenModel, layer_name,
+    SparseAutoencoderSettings, Standardisation, TokenModel, layer_name,
 };
 use crate::reading::StateLayer;
 
@@ -18,10 +18,22 @@ pub enum TokenClassifier {
     Mlp(MlpSettings),
     /// On features standardised to the training tokens.
     Logistic(LogisticSettings),
+    /// The one feature that separates best on the training tokens, as a logistic regression.
+    BestColumn(LogisticSettings),
+    /// The most telling features of a sparse autoencoder trained on the training tokens (RAGLens).
+    Dictionary {
+        /// The autoencoder.
+        autoencoder: SparseAutoencoderSettings,
+        /// What reads its features.
+        mlp: MlpSettings,
+    },
 }
 
 impl TokenClassifier {
     /// Trains on the chosen rows; `labels`: one per row of `features`.
+    ///
+    /// # Errors
+    /// Also for a classifier that has no form as a head.
     pub fn train(
         &self,
         features: &FeatureRows<'_>,
@@ -31,17 +43,11 @@ impl TokenClassifier {
         match self {
             Self::Mlp(settings) => Ok(TokenModel::Mlp(Mlp::train(features, labels, rows, settings)?)),
             Self::Logistic(settings) => {
-                let standardisation = Standardisation::fit(features, rows);
-                let width = features.width();
-                let mut dense = vec![0.0; rows.len() * width];
-                for (out, &row) in dense.chunks_exact_mut(width.max(1)).zip(rows) {
-                    features.copy_row(row, out);
-                    standardisation.apply(out);
-                }
-                let row_labels: Vec<bool> = rows.iter().map(|&row| labels[row]).collect();
-                let model = LogisticRegression::fit(&dense, width, &row_labels, settings)?;
+                let standardisation = Standardisation::fit(features, rows)?;
+                let model = LogisticRegression::fit_rows(features, labels, rows, &standardisation, settings)?;
                 Ok(TokenModel::Logistic { model, standardisation })
             }
+            Self::BestColumn(_) | Self::Dictionary { .. } => Err(EvaluationError::NoHead),
         }
     }
 }
@@ -63,6 +69,18 @@ pub enum TokenMethod {
         /// Its classifier.
         classifier: TokenClassifier,
     },
+    /// Whether the token's word occurs in the passages, untrained.
+    LexicalSupport,
+    /// The mean of several trained detectors.
+    Ensemble {
+        /// Name in the table.
+        name: String,
+        /// Features and classifier of each.
+        members: Vec<(Vec<FeatureBlock>, TokenClassifier)>,
+        /// Whether the log-odds are multiplied, before smoothing, by the factor that is best on the scores of the other
+        /// folds.
+        tempered: bool,
+    },
 }
 
 impl TokenMethod {
@@ -72,8 +90,14 @@ impl TokenMethod {
         match self {
             Self::Control(_) => "generator + position control",
             Self::NegativeLogLikelihood => "NLL",
-            Self::Trained { name, .. } => name,
+            Self::LexicalSupport => "lexical support control",
+            Self::Trained { name, .. } | Self::Ensemble { name, .. } => name,
         }
+    }
+
+    /// Whether its paper scores an answer by the mean of its tokens, not by the highest.
+    pub(super) fn averages(&self) -> bool {
+        matches!(self, Self::Trained { classifier: TokenClassifier::BestColumn(_), .. })
     }
 
     fn trained(name: String, blocks: Vec<FeatureBlock>, classifier: TokenClassifier) -> Self {
@@ -124,6 +148,82 @@ impl TokenMethod {
         methods
     }
 
+    /// Every published detector and our own, in the order of the table.
+    #[must_use]
+    pub fn laboratory(header: &StoreHeader, mlp: &MlpSettings) -> Vec<Self> {
+        let layers = stored_layers(header);
+        let shape = header.model.shape;
+        let middle = StateLayer::Block((shape.layers / 2).max(1));
+        let deep = StateLayer::Block((shape.layers * 3 / 4).max(1));
+        let paper = || TokenClassifier::Mlp(mlp.clone());
+        let small = |seed: u64| TokenClassifier::Mlp(MlpSettings { seed, ..MlpSettings::regularised() });
+        let weak = || TokenClassifier::Logistic(LogisticSettings { c: 0.01, ..LogisticSettings::default() });
+        let scalars = [FeatureBlock::Likelihood, FeatureBlock::Divergence, FeatureBlock::LexicalSupport];
+        let with_scalars = |blocks: &[FeatureBlock]| [blocks, &scalars].concat();
+        let (mass, difference) = (FeatureBlock::LogChunkMass, FeatureBlock::Difference { layer: deep });
+        let light = with_scalars(&[mass]);
+        let fusion = with_scalars(&[difference, mass]);
+        let own = |name: &str, blocks: &[FeatureBlock], classifier: TokenClassifier| {
+            Self::trained(name.to_owned(), blocks.to_vec(), classifier)
+        };
+        let mut methods = vec![
+            Self::Control(paper()),
+            Self::LexicalSupport,
+            Self::NegativeLogLikelihood,
+            own(
+                "LLM-Check, attention, best layer",
+                &[FeatureBlock::SelfAttention],
+                TokenClassifier::BestColumn(LogisticSettings::default()),
+            ),
+            own("ICR Probe", &[FeatureBlock::InformationContribution], paper()),
+            own("Lookback Lens, per token", &[FeatureBlock::ContextRatio], weak()),
+            own("Lookback Lens, windows of 8", &[FeatureBlock::WindowedContextRatio], weak()),
+            own("SAPLMA, middle layer", &[FeatureBlock::State { layer: middle }], paper()),
+            own("SAPLMA, last layer", &[FeatureBlock::State { layer: StateLayer::FinalNorm }], paper()),
+            own(
+                "RAGLens, middle layer",
+                &[FeatureBlock::State { layer: middle }],
+                TokenClassifier::Dictionary {
+                    autoencoder: SparseAutoencoderSettings::default(),
+                    mlp: mlp.clone(),
+                },
+            ),
+        ];
+        for &layer in layers.iter().filter(|layer| **layer != middle) {
+            methods.extend(Self::cortex(layer, mlp));
+        }
+        let residual = FeatureBlock::Residual { layer: deep, renormalised: false };
+        methods.extend([
+            own(
+                &format!("D + c, {}, regularised", layer_name(deep)),
+                &[difference, residual],
+                small(mlp.seed),
+            ),
+            own("six scalars", &scalars, paper()),
+            own("log chunk mass, logistic", &[mass], weak()),
+            own("log chunk mass + six scalars, logistic", &light, weak()),
+            own("log chunk mass + six scalars", &light, small(mlp.seed)),
+            own("fusion, logistic", &fusion, weak()),
+            own("fusion", &fusion, small(mlp.seed)),
+            own(
+                "fusion of two layers",
+                &[&[FeatureBlock::Difference { layer: middle }], &fusion[..]].concat(),
+                small(mlp.seed),
+            ),
+        ]);
+        let seeds = || (0..4).map(|number| mlp.seed + number);
+        let of_fusion: Vec<_> = seeds().map(|seed| (fusion.clone(), small(seed))).collect();
+        let of_light = seeds().map(|seed| (light.clone(), small(seed)));
+        let both: Vec<_> = of_fusion.iter().cloned().chain(of_light).collect();
+        let ensemble =
+            |name: &str, members, tempered| Self::Ensemble { name: name.to_owned(), members, tempered };
+        methods.push(ensemble("fusion, four seeds", of_fusion, false));
+        methods.push(ensemble("fusion and light, four seeds each", both.clone(), false));
+        methods.push(ensemble("the same, tempered", both, true));
+        methods.retain(|method| method.blocks().iter().all(|block| header.blocks.contains(block)));
+        methods
+    }
+
     /// [`Self::standard`], and for every layer D and D + c on unscaled features and the state alone (SAPLMA).
     #[must_use]
     pub fn thorough(header: &StoreHeader, mlp: &MlpSettings) -> Vec<Self> {
@@ -140,11 +240,13 @@ impl TokenMethod {
     }
 
     /// The stored blocks it reads.
-    fn blocks(&self) -> &[FeatureBlock] {
+    fn blocks(&self) -> Vec<FeatureBlock> {
         match self {
-            Self::Trained { blocks, .. } => blocks,
-            Self::NegativeLogLikelihood => &[FeatureBlock::Likelihood],
-            Self::Control(_) => &[],
+            Self::Trained { blocks, .. } => blocks.clone(),
+            Self::Ensemble { members, .. } => members.iter().flat_map(|member| member.0.clone()).collect(),
+            Self::NegativeLogLikelihood => vec![FeatureBlock::Likelihood],
+            Self::LexicalSupport => vec![FeatureBlock::LexicalSupport],
+            Self::Control(_) => Vec::new(),
         }
     }
 }

@@ -2,40 +2,55 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `store`, `store_header` | the feature store on disk: extraction happens once |
+//! | `store`, `store_answer`, `store_header`, `store_shard` | the feature store on disk: extraction happens once |
 //! | `method` | what is compared: features and classifier of each row |
 //! | `cross_validation` | folds, out-of-fold token scores |
 //! | `token_measures` | token, answer and span figures of one method |
 //! | `lookback_measures` | answer factuality from look-back ratios, C fixed and tuned |
+//! | `fitted`, `score_cache` | classifiers fitted on some rows; their out-of-fold scores, computed once |
+//! | `temper`, `llm_check` | what single methods need |
+//! | `comparison` | two rows on the same resamples |
 //! | `evaluate` | all rows together |
+//! | `curves` | precision-recall and reliability as pictures |
 //! | `report`, `table` | the result, as JSON, text and Markdown |
 //! | `training` | heads trained on all answers, thresholds from out-of-fold scores |
 //!
-//! Memory: a method holds its feature blocks of all tokens in f16 (130,000 tokens x 1152 values: 300 MB);
-//! perceptrons turn one batch at a time into f32, logistic regressions the training rows of one fold
-//! (104,000 x 270: 112 MB).
+//! Memory: the feature blocks of a method are loaded where they fit the store's limit (1 GiB, as they are
+//! stored); larger ones stay on disk and every pass reads them again. Perceptrons turn one batch at a time
+//! into f32; logistic regressions keep the training rows of a fold dense only within the same limit.
 
+mod comparison;
 mod cross_validation;
+mod curves;
 mod error;
 mod evaluate;
+mod fitted;
+mod llm_check;
 mod lookback_measures;
 mod method;
 mod report;
+mod score_cache;
 mod store;
+mod store_answer;
 mod store_header;
+mod store_shard;
 #[cfg(test)]
 mod synthetic_store;
 mod table;
+mod temper;
 mod token_measures;
 mod training;
 
-pub use cross_validation::out_of_fold_scores;
+pub use comparison::{Comparison, ComparisonRow, Stage};
+pub use cross_validation::{LoadedFeatures, out_of_fold_scores};
 pub use error::EvaluationError;
 pub use evaluate::{EvaluationSettings, evaluate};
 pub use method::{TokenClassifier, TokenMethod};
 pub use report::{
     EvaluationReport, GeneratorFigures, LookbackRow, MethodRow, RankingEstimate, SkippedRow, SpanFigures,
 };
-pub use store::{FeatureStore, LabelledAnswer, LoadedBlock, StoredAnswer};
+pub use score_cache::ScoreCache;
+pub use store::{FeatureStore, LoadedBlock};
+pub use store_answer::{LabelledAnswer, StoredAnswer};
 pub use store_header::StoreHeader;
 pub use training::{train_answer_head, train_token_head};

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::metrics::{Interval, Measure, Ranking, SpanOverlap};
 
-use super::EvaluationSettings;
+use super::{ComparisonRow, EvaluationSettings};
 
 /// All figures of one evaluation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -35,6 +35,11 @@ pub struct EvaluationReport {
     pub rows: Vec<MethodRow>,
     /// Answer factuality from look-back ratios; positive = consistent.
     pub lookback: Vec<LookbackRow>,
+    /// Rows against each other.
+    pub comparisons: Vec<ComparisonRow>,
+    /// Pictures of the rows that were to be drawn: file name and SVG.
+    #[serde(skip)]
+    pub curves: Vec<(String, String)>,
     /// What could not be evaluated, and why.
     pub skipped: Vec<SkippedRow>,
     /// The settings in force.

@@ -1,81 +1,44 @@
 //! The feature store: what evaluation and training need of every reading, extracted once, kept on disk.
 //!
-//! A folder with a checksummed `header.json`, one row-major raw file per feature block (f16, the
-//! likelihoods f32), two files of answer-level look-back ratios (f32), and `index.jsonl` with one line per
-//! answer. The features of an answer are written first and its index line last, so a run that was
-//! killed continues with the first answer that has no line; whatever lies beyond the last line is cut off.
+//! A folder with a checksummed `header.json` and `shard-00000.safetensors` onwards, each with the next
+//! 32 answers (fewer where they exceed 64 MiB): one tensor [tokens, width] per feature block (f16, narrow ones
+//! f32), answer-level look-back ratios (f32), and the answers as JSON bytes. A shard is written to a
+//! temporary file, to the disk, then renamed, so a killed run continues after the last whole shard. A shard
+//! that is not full is written again with more answers. A deleted shard is read again, at the end.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use half::f16;
-use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use crate::detect::{AnswerFeatures, BlockValues, DetectError, FeatureBlock, ModelShape, token_labels};
+use crate::detect::{
+    AnswerFeatures, BlockValues, DetectError, FeatureBlock, MEMORY_LIMIT, ModelShape, Precision, RowSegment,
+    StoredRows,
+};
 use crate::reading::Trace;
 
 use super::EvaluationError;
-use super::store_header::{HEADER, StoreHeader, leading_digits, read_header, write_header};
+use super::store_answer::{LabelledAnswer, StoredAnswer};
+use super::store_header::{HEADER, StoreHeader, read_header, write_header};
+use super::store_shard::{Place, Shard, Tensor, file_name, numbers};
 
-const INDEX: &str = "index.jsonl";
+/// A shard is full with so many answers or bytes.
+const SHARD_ANSWERS: usize = 32;
+const SHARD_BYTES: usize = 64 << 20;
+const LOCK: &str = "store.lock";
+const ANSWERS: &str = "answers";
 
-/// A labelled answer, before it is read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LabelledAnswer {
-    /// Unique in the data set, for example the row number.
-    pub key: String,
-    /// The key of grouped splits.
-    pub source: String,
-    /// Which model wrote the answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub generator: Option<String>,
-    /// Its text.
-    pub answer: String,
-    /// Labelled unsupported spans, in bytes.
-    pub gold_spans: Vec<Range<usize>>,
-    /// Answer-level label: any unsupported span.
-    pub inconsistent: bool,
-}
-
-/// A labelled answer in the store.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StoredAnswer {
-    /// As it was given.
-    #[serde(flatten)]
-    pub labelled: LabelledAnswer,
-    /// Byte range of each token, `[T]`.
-    pub token_ranges: Vec<Range<usize>>,
-    /// Number of its first token in the store.
-    pub first_token: usize,
-    /// First 16 hexadecimal digits of the SHA-256 of its features, in file order.
-    pub checksum: String,
-}
-
-impl StoredAnswer {
-    /// Its tokens in the store.
-    #[must_use]
-    pub const fn tokens(&self) -> Range<usize> {
-        self.first_token..self.first_token + self.token_ranges.len()
-    }
-
-    /// Token labels, `[T]`.
-    #[must_use]
-    pub fn token_labels(&self) -> Vec<bool> {
-        token_labels(&self.labelled.answer, &self.token_ranges, &self.labelled.gold_spans)
-    }
-}
-
-/// A feature block in memory, all tokens of the store: tokens x width x 2 bytes (likelihoods 4).
-#[derive(Debug, Clone, PartialEq)]
+/// A feature block of all tokens of the store.
+#[derive(Debug, Clone)]
 pub enum LoadedBlock {
-    /// Half precision.
+    /// In memory, half precision: tokens x width x 2 bytes.
     F16(Vec<f16>),
-    /// Full precision.
+    /// In memory, full precision: tokens x width x 4 bytes.
     F32(Vec<f32>),
+    /// On disk.
+    Stored(StoredRows),
 }
 
 impl LoadedBlock {
@@ -85,6 +48,7 @@ impl LoadedBlock {
         match self {
             Self::F16(values) => BlockValues::F16(values),
             Self::F32(values) => BlockValues::F32(values),
+            Self::Stored(rows) => BlockValues::Stored(rows),
         }
     }
 }
@@ -96,44 +60,63 @@ pub struct FeatureStore {
     header: StoreHeader,
     answers: Vec<StoredAnswer>,
     keys: HashMap<String, usize>,
-    index: File,
-    /// Bytes of the complete lines of the index.
-    index_length: u64,
+    /// Held as long as the store lives.
+    _lock: File,
+    /// Shards on disk, each with the number of its file and how many answers it holds.
+    shards: Vec<(usize, Shard, usize)>,
+    /// The encoded features of the answers of the last shard, while it grows: [answers][columns].
+    growing: Vec<Vec<Vec<u8>>>,
+    /// How many of the growing answers are on disk already.
+    saved: usize,
     columns: Vec<Column>,
+    memory_limit: u64,
+    /// Tensors that were compared with their checksum, by shard and name.
+    verified: Mutex<HashSet<(usize, String)>>,
 }
 
-/// One raw file.
-#[derive(Debug)]
-struct Column {
-    content: Content,
-    path: PathBuf,
-    file: File,
-}
-
-/// What a raw file holds.
+/// One tensor of every shard.
 #[derive(Debug, Clone, Copy)]
-enum Content {
+enum Column {
     Tokens(FeatureBlock),
     Answers(AnswerFeatures),
 }
 
-impl Content {
-    fn file_name(self) -> String {
+impl Column {
+    fn name(self) -> String {
         match self {
-            Self::Tokens(block) if half_precision(block) => format!("{}.f16", block.name()),
-            Self::Tokens(block) => format!("{}.f32", block.name()),
-            Self::Answers(AnswerFeatures::ChunkWise { .. }) => "answer-chunk-wise.f32".to_owned(),
-            Self::Answers(AnswerFeatures::FullContext) => "answer-full-context.f32".to_owned(),
+            Self::Tokens(block) => block.name(),
+            Self::Answers(AnswerFeatures::ChunkWise { .. }) => "answer-chunk-wise".to_owned(),
+            Self::Answers(AnswerFeatures::FullContext) => "answer-full-context".to_owned(),
         }
     }
 
-    /// Bytes of `answers` answers with `tokens` tokens in all.
-    fn bytes(self, shape: ModelShape, answers: usize, tokens: usize) -> u64 {
-        let bytes = match self {
-            Self::Tokens(block) => tokens * block.width(shape) * if half_precision(block) { 2 } else { 4 },
-            Self::Answers(features) => answers * features.width(shape) * 4,
-        };
-        bytes as u64
+    const fn width(self, shape: ModelShape) -> usize {
+        match self {
+            Self::Tokens(block) => block.width(shape),
+            Self::Answers(features) => features.width(shape),
+        }
+    }
+
+    const fn precision(self, shape: ModelShape) -> Precision {
+        match self {
+            Self::Tokens(block) => Precision::of_width(block.width(shape)),
+            Self::Answers(_) => Precision::F32,
+        }
+    }
+
+    const fn kind(self, shape: ModelShape) -> &'static str {
+        match self.precision(shape) {
+            Precision::F16 => "F16",
+            Precision::F32 => "F32",
+        }
+    }
+
+    /// Rows that some answers take.
+    fn rows(self, answers: &[StoredAnswer]) -> usize {
+        match self {
+            Self::Tokens(_) => answers.iter().map(|answer| answer.token_ranges.len()).sum(),
+            Self::Answers(_) => answers.len(),
+        }
     }
 
     /// What is written for one answer.
@@ -142,20 +125,8 @@ impl Content {
             Self::Tokens(block) => block.compute(trace)?,
             Self::Answers(features) => features.ratios(trace)?,
         };
-        Ok(match self {
-            // Values beyond the range of f16 (a few states of some models) are kept at its end.
-            Self::Tokens(block) if half_precision(block) => {
-                let limit = f16::MAX.to_f32();
-                values.iter().flat_map(|v| f16::from_f32(v.clamp(-limit, limit)).to_le_bytes()).collect()
-            }
-            _ => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
-        })
+        Ok(self.precision(ModelShape::of(trace)).encode(&values))
     }
-}
-
-/// Log-likelihoods keep full precision, so that ranks stay exact.
-const fn half_precision(block: FeatureBlock) -> bool {
-    !matches!(block, FeatureBlock::Likelihood)
 }
 
 impl FeatureStore {
@@ -175,64 +146,100 @@ impl FeatureStore {
     }
 
     /// Opens an existing store, whatever it was made from.
+    ///
+    /// Every shard's header and answers are checked now; its features when they are first used.
     pub fn read(folder: &Path) -> Result<Self, EvaluationError> {
         let header = read_header(folder)?;
-        let shape = header.model.shape;
-        let tokens = header.blocks.iter().copied().map(Content::Tokens);
-        let contents = tokens.chain(header.answer_features().map(Content::Answers));
-        let columns = contents
-            .map(|content| {
-                let path = folder.join(content.file_name());
-                let file = open_file(&path)?;
-                Ok(Column { content, path, file })
-            })
-            .collect::<Result<Vec<_>, EvaluationError>>()?;
-        let index_path = folder.join(INDEX);
-        let mut index = open_file(&index_path)?;
+        let columns: Vec<Column> = header
+            .blocks
+            .iter()
+            .copied()
+            .map(Column::Tokens)
+            .chain(header.answer_features().map(Column::Answers))
+            .collect();
+        let lock_path = folder.join(LOCK);
+        let lock = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&lock_path)
+            .map_err(EvaluationError::file("open", &lock_path))?;
         // Where a file system knows no locks the store works without.
-        if matches!(index.try_lock(), Err(std::fs::TryLockError::WouldBlock)) {
+        if matches!(lock.try_lock(), Err(std::fs::TryLockError::WouldBlock)) {
             return Err(EvaluationError::InUse { path: folder.to_owned() });
         }
-        let (mut answers, line_ends) = read_index(&mut index, &index_path)?;
-        // A crash of the machine may have lost features whose line survived: such answers are read again.
-        for column in &columns {
-            let length = file_length(&column.file, &column.path)?;
-            while let Some(last) = answers.last() {
-                if column.content.bytes(shape, answers.len(), last.tokens().end) <= length {
-                    break;
-                }
-                answers.pop();
-            }
-        }
-        let end = answers.len().checked_sub(1).and_then(|last| line_ends.get(last)).copied().unwrap_or(0);
-        truncate(&mut index, &index_path, end)?;
-        let token_count = answers.last().map_or(0, |last| last.tokens().end);
         let mut store = Self {
             folder: folder.to_owned(),
             header,
+            answers: Vec::new(),
             keys: HashMap::new(),
-            index,
-            index_length: end,
+            _lock: lock,
+            shards: Vec::new(),
+            growing: Vec::new(),
+            saved: 0,
             columns,
-            answers,
+            memory_limit: MEMORY_LIMIT,
+            verified: Mutex::default(),
         };
-        for column in &mut store.columns {
-            let length = column.content.bytes(shape, store.answers.len(), token_count);
-            truncate(&mut column.file, &column.path, length)?;
-        }
-        for (number, answer) in store.answers.iter().enumerate() {
-            if store.keys.insert(answer.labelled.key.clone(), number).is_some() {
-                let reason = format!("the key {} occurs twice in {INDEX}", answer.labelled.key);
-                return Err(EvaluationError::Damaged { path: index_path, reason });
-            }
+        for number in numbers(folder)? {
+            store.take_in(number)?;
         }
         Ok(store)
     }
 
-    /// What it was made from.
+    /// Reads the answers of a shard and checks that it has what the header promises.
+    fn take_in(&mut self, number: usize) -> Result<(), EvaluationError> {
+        let path = self.folder.join(file_name(number));
+        let shard = Shard::open(&path)?;
+        let bytes = shard.read(shard.find(ANSWERS)?)?;
+        let answers: Vec<StoredAnswer> = serde_json::from_slice(&bytes)
+            .map_err(|error| EvaluationError::damaged_shard(&path, format!("its answers: {error}")))?;
+        for &column in &self.columns {
+            self.place(&shard, column, &answers)?;
+        }
+        let count = answers.len();
+        for mut answer in answers {
+            answer.first_token = self.token_count();
+            if self.keys.insert(answer.labelled.key.clone(), self.answers.len()).is_some() {
+                let reason = format!("its answer {} stands in an earlier shard as well", answer.labelled.key);
+                return Err(EvaluationError::damaged_shard(&path, reason));
+            }
+            self.answers.push(answer);
+        }
+        self.shards.push((number, shard, count));
+        Ok(())
+    }
+
+    fn place<'a>(
+        &self,
+        shard: &'a Shard,
+        column: Column,
+        answers: &[StoredAnswer],
+    ) -> Result<&'a Place, EvaluationError> {
+        let shape = self.header.model.shape;
+        shard.place(&column.name(), column.kind(shape), &[column.rows(answers), column.width(shape)])
+    }
+
+    /// Where it lies.
     #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// What it was made from.
     pub const fn header(&self) -> &StoreHeader {
         &self.header
+    }
+
+    /// Sets how many bytes of features [`super::LoadedFeatures`] may keep in memory, 1 GiB at first.
+    pub const fn set_memory_limit(&mut self, bytes: u64) {
+        self.memory_limit = bytes;
+    }
+
+    /// How many bytes of features may be kept in memory.
+    #[must_use]
+    pub const fn memory_limit(&self) -> u64 {
+        self.memory_limit
     }
 
     /// The answers in the order in which they were stored: fold numbers follow this order.
@@ -253,13 +260,13 @@ impl FeatureStore {
         self.answers.last().map_or(0, |last| last.tokens().end)
     }
 
-    /// Stores the features of one answer. An error of the detectors leaves the store as it was.
+    /// Takes in the features of one answer; on disk they are when their shard is full, or after
+    /// [`Self::save`]. An error leaves the store as it was.
     pub fn append(&mut self, answer: &LabelledAnswer, trace: &Trace) -> Result<(), EvaluationError> {
         if self.contains(&answer.key) {
             return Err(EvaluationError::Duplicate { key: answer.key.clone() });
         }
-        let wanted = self.header.model.shape;
-        wanted.check(trace)?;
+        self.header.model.shape.check(trace)?;
         if trace.token_ranges.len() != trace.token_ids.len() {
             let (expected, found) = (trace.token_ids.len(), trace.token_ranges.len());
             return Err(DetectError::TraceShape { field: "token_ranges", expected, found }.into());
@@ -267,141 +274,192 @@ impl FeatureStore {
         let encoded = self
             .columns
             .iter()
-            .map(|column| column.content.encode(trace))
+            .map(|column| column.encode(trace))
             .collect::<Result<Vec<_>, DetectError>>()?;
-        let mut digest = Sha256::new();
-        for bytes in &encoded {
-            digest.update(bytes);
-        }
-        let stored = StoredAnswer {
+        self.reopen_last_shard()?;
+        self.keys.insert(answer.key.clone(), self.answers.len());
+        self.answers.push(StoredAnswer {
             labelled: answer.clone(),
             token_ranges: trace.token_ranges.clone(),
             first_token: self.token_count(),
-            checksum: leading_digits(&digest.finalize()),
-        };
-        // Every file is cut to what is known to be complete first: an earlier attempt may have failed half way.
-        let (answers, tokens) = (self.answers.len(), self.token_count());
-        for (column, bytes) in self.columns.iter_mut().zip(&encoded) {
-            truncate(&mut column.file, &column.path, column.content.bytes(wanted, answers, tokens))?;
-            column.file.write_all(bytes).map_err(EvaluationError::file("write", &column.path))?;
+        });
+        self.growing.push(encoded);
+        if self.growing_is_full() {
+            self.save()?;
+            self.growing.clear();
+            self.saved = 0;
         }
-        let path = self.folder.join(INDEX);
-        let mut line = serde_json::to_string(&stored).map_err(|error| EvaluationError::Damaged {
-            path: path.clone(),
-            reason: format!("the index line of {} cannot be written: {error}", answer.key),
-        })?;
-        line.push('\n');
-        truncate(&mut self.index, &path, self.index_length)?;
-        self.index.write_all(line.as_bytes()).map_err(EvaluationError::file("write", &path))?;
-        self.index_length += line.len() as u64;
-        self.keys.insert(answer.key.clone(), self.answers.len());
-        self.answers.push(stored);
         Ok(())
     }
 
-    /// One feature block of all tokens.
-    pub fn load(&self, block: FeatureBlock) -> Result<LoadedBlock, EvaluationError> {
-        let found = self.columns.iter().find(|c| matches!(c.content, Content::Tokens(own) if own == block));
-        let Some(column) = found else {
-            let kept: Vec<String> = self.header.blocks.iter().map(|block| block.name()).collect();
-            return Err(EvaluationError::MissingBlock { wanted: block.name(), kept: kept.join(", ") });
+    fn growing_is_full(&self) -> bool {
+        let bytes: usize = self.growing.iter().flatten().map(Vec::len).sum();
+        self.growing.len() >= SHARD_ANSWERS || bytes >= SHARD_BYTES
+    }
+
+    /// Takes a last shard that is not full back into memory, so that it can grow.
+    fn reopen_last_shard(&mut self) -> Result<(), EvaluationError> {
+        let Some((_, shard, count)) = self.shards.last() else { return Ok(()) };
+        if !self.growing.is_empty() || *count >= SHARD_ANSWERS {
+            return Ok(());
+        }
+        let answers = &self.answers[self.answers.len() - count..];
+        let shape = self.header.model.shape;
+        let mut growing = vec![Vec::new(); *count];
+        for &column in &self.columns {
+            let bytes = shard.read(self.place(shard, column, answers)?)?;
+            let row = column.width(shape) * column.precision(shape).bytes();
+            let mut from = 0;
+            for (answer, parts) in answers.iter().zip(&mut growing) {
+                let end = from + column.rows(std::slice::from_ref(answer)) * row;
+                parts.push(bytes.get(from..end).unwrap_or_default().to_vec());
+                from = end;
+            }
+        }
+        self.growing = growing;
+        self.saved = *count;
+        if self.growing_is_full() {
+            self.growing.clear();
+            self.saved = 0;
+        }
+        Ok(())
+    }
+
+    /// Writes what is not on disk yet. Dropping the store does so too, but cannot report an error.
+    pub fn save(&mut self) -> Result<(), EvaluationError> {
+        if self.saved == self.growing.len() {
+            return Ok(());
+        }
+        let replaces = self.saved > 0;
+        let number = match self.shards.last() {
+            Some((last, ..)) if replaces => *last,
+            Some((last, ..)) => last + 1,
+            None => 0,
         };
-        let bytes = self.read_column(column)?;
-        Ok(if half_precision(block) {
-            let bits: Vec<u16> = bytes.chunks_exact(2).map(|b| u16::from_le_bytes([b[0], b[1]])).collect();
-            LoadedBlock::F16(bits.into_iter().map(f16::from_bits).collect())
-        } else {
-            LoadedBlock::F32(floats(&bytes))
-        })
+        let shape = self.header.model.shape;
+        let answers = &self.answers[self.answers.len() - self.growing.len()..];
+        let mut tensors = Vec::new();
+        for (at, &column) in self.columns.iter().enumerate() {
+            let parts: Vec<&[u8]> = self.growing.iter().map(|parts| parts[at].as_slice()).collect();
+            tensors.push(Tensor {
+                name: column.name(),
+                kind: column.kind(shape),
+                shape: vec![column.rows(answers), column.width(shape)],
+                bytes: parts.concat(),
+            });
+        }
+        let path = self.folder.join(file_name(number));
+        let text = serde_json::to_vec(answers).map_err(|error| {
+            EvaluationError::damaged_shard(&path, format!("its answers cannot be written: {error}"))
+        })?;
+        tensors.push(Tensor { name: ANSWERS.to_owned(), kind: "U8", shape: vec![text.len()], bytes: text });
+        Shard::write(&self.folder, &file_name(number), tensors)?;
+        let shard = Shard::open(&path)?;
+        if replaces {
+            self.shards.pop();
+        }
+        if let Ok(mut verified) = self.verified.lock() {
+            verified.retain(|(own, _)| *own != number);
+        }
+        self.saved = self.growing.len();
+        self.shards.push((number, shard, self.saved));
+        Ok(())
+    }
+
+    fn column(&self, block: FeatureBlock) -> Result<Column, EvaluationError> {
+        if self.header.blocks.contains(&block) {
+            return Ok(Column::Tokens(block));
+        }
+        let kept: Vec<String> = self.header.blocks.iter().map(|block| block.name()).collect();
+        Err(EvaluationError::MissingBlock { wanted: block.name(), kept: kept.join(", ") })
+    }
+
+    /// Shows every shard with the place of one tensor. Answers must be saved.
+    fn each_shard(
+        &self,
+        column: Column,
+        mut each: impl FnMut(usize, &Shard, &Place, usize) -> Result<(), EvaluationError>,
+    ) -> Result<(), EvaluationError> {
+        if self.saved < self.growing.len() {
+            return Err(EvaluationError::Unsaved { answers: self.growing.len() - self.saved });
+        }
+        let mut first = 0;
+        for (number, shard, count) in &self.shards {
+            let answers = &self.answers[first..first + count];
+            each(*number, shard, self.place(shard, column, answers)?, column.rows(answers))?;
+            first += count;
+        }
+        Ok(())
+    }
+
+    /// One feature block of all tokens, in memory, compared with its checksums.
+    pub fn load(&self, block: FeatureBlock) -> Result<LoadedBlock, EvaluationError> {
+        let column = self.column(block)?;
+        let (mut halves, mut singles) = (Vec::new(), Vec::new());
+        let half = matches!(column.precision(self.header.model.shape), Precision::F16);
+        self.each_shard(column, |_, shard, place, _| {
+            let bytes = shard.read(place)?;
+            if half {
+                halves.extend(bytes.chunks_exact(2).map(|b| f16::from_le_bytes([b[0], b[1]])));
+            } else {
+                singles.extend(floats(&bytes));
+            }
+            Ok(())
+        })?;
+        Ok(if half { LoadedBlock::F16(halves) } else { LoadedBlock::F32(singles) })
+    }
+
+    /// One feature block of all tokens, left on disk. Its checksums are compared once, in a pass that
+    /// keeps 1 MiB.
+    pub fn stored(&self, block: FeatureBlock) -> Result<StoredRows, EvaluationError> {
+        let (column, shape) = (self.column(block)?, self.header.model.shape);
+        let mut segments = Vec::new();
+        self.each_shard(column, |number, shard, place, rows| {
+            let key = (number, column.name());
+            if !self.verified.lock().is_ok_and(|verified| verified.contains(&key)) {
+                shard.verify(place)?;
+                if let Ok(mut verified) = self.verified.lock() {
+                    verified.insert(key);
+                }
+            }
+            segments.push(RowSegment { path: shard.path.clone(), offset: place.offset, rows });
+            Ok(())
+        })?;
+        Ok(StoredRows::new(segments, column.width(shape), column.precision(shape)))
+    }
+
+    /// Bytes that a block takes in memory.
+    #[must_use]
+    pub fn block_bytes(&self, block: FeatureBlock) -> u64 {
+        let width = block.width(self.header.model.shape);
+        self.token_count() as u64 * (width * Precision::of_width(width).bytes()) as u64
     }
 
     /// The unscaled answer vectors, [answers, width].
     pub fn load_answers(&self, features: AnswerFeatures) -> Result<Vec<f32>, EvaluationError> {
-        let found =
-            self.columns.iter().find(|c| matches!(c.content, Content::Answers(own) if own == features));
-        let Some(column) = found else {
+        if !self.header.answer_features().contains(&features) {
             let kept = format!("{} chunk blocks", self.header.chunk_blocks);
             return Err(EvaluationError::MissingBlock { wanted: format!("{features:?}"), kept });
-        };
-        Ok(floats(&self.read_column(column)?))
+        }
+        let mut values = Vec::new();
+        self.each_shard(Column::Answers(features), |_, shard, place, _| {
+            values.extend(floats(&shard.read(place)?));
+            Ok(())
+        })?;
+        Ok(values)
     }
 
-    /// Compares every answer's features with its checksum; reads the whole store once.
+    /// Compares everything with its checksum; reads the whole store once.
     pub fn verify(&self) -> Result<(), EvaluationError> {
-        let shape = self.header.model.shape;
-        let mut digests = vec![Sha256::new(); self.answers.len()];
-        for column in &self.columns {
-            let bytes = self.read_column(column)?;
-            let mut at = 0;
-            for (number, (answer, digest)) in self.answers.iter().zip(&mut digests).enumerate() {
-                let end = column.content.bytes(shape, number + 1, answer.tokens().end) as usize;
-                digest.update(bytes.get(at..end).unwrap_or_default());
-                at = end;
-            }
-        }
-        for (answer, digest) in self.answers.iter().zip(digests) {
-            if leading_digits(&digest.finalize()) != answer.checksum {
-                let reason =
-                    format!("the features of answer {} do not match their checksum", answer.labelled.key);
-                return Err(EvaluationError::Damaged { path: self.folder.clone(), reason });
-            }
-        }
-        Ok(())
-    }
-
-    fn read_column(&self, column: &Column) -> Result<Vec<u8>, EvaluationError> {
-        let bytes = fs::read(&column.path).map_err(EvaluationError::file("read", &column.path))?;
-        let expected = column.content.bytes(self.header.model.shape, self.answers.len(), self.token_count());
-        if bytes.len() as u64 != expected {
-            let reason = format!("expected {expected} bytes, found {}", bytes.len());
-            return Err(EvaluationError::Damaged { path: column.path.clone(), reason });
-        }
-        Ok(bytes)
+        self.shards.iter().try_for_each(|(_, shard, _)| shard.verify_all())
     }
 }
 
-fn open_file(path: &Path) -> Result<File, EvaluationError> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    options.open(path).map_err(EvaluationError::file("open", path))
-}
-
-fn file_length(file: &File, path: &Path) -> Result<u64, EvaluationError> {
-    Ok(file.metadata().map_err(EvaluationError::file("read", path))?.len())
-}
-
-/// Cuts a file at `length` and goes to its end.
-fn truncate(file: &mut File, path: &Path, length: u64) -> Result<(), EvaluationError> {
-    if file_length(file, path)? != length {
-        file.set_len(length).map_err(EvaluationError::file("cut", path))?;
+impl Drop for FeatureStore {
+    fn drop(&mut self) {
+        // Nobody is left to be told; the answers would be read again.
+        let _ = self.save();
     }
-    file.seek(SeekFrom::Start(length)).map_err(EvaluationError::file("read", path))?;
-    Ok(())
-}
-
-/// The complete lines of the index and where each ends; a last line without its line feed is left out.
-fn read_index(file: &mut File, path: &Path) -> Result<(Vec<StoredAnswer>, Vec<u64>), EvaluationError> {
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(EvaluationError::file("read", path))?;
-    let mut answers: Vec<StoredAnswer> = Vec::new();
-    let mut ends = Vec::new();
-    let mut end = 0;
-    for line in bytes.split_inclusive(|&byte| byte == b'\n').filter(|line| line.ends_with(b"\n")) {
-        let damaged = |reason: String| EvaluationError::Damaged {
-            path: path.to_owned(),
-            reason: format!("line {}: {reason}", answers.len() + 1),
-        };
-        let answer: StoredAnswer =
-            serde_json::from_slice(line).map_err(|error| damaged(error.to_string()))?;
-        let expected = answers.last().map_or(0, |last| last.tokens().end);
-        if answer.first_token != expected {
-            return Err(damaged(format!("expected first token {expected}, found {}", answer.first_token)));
-        }
-        end += line.len() as u64;
-        answers.push(answer);
-        ends.push(end);
-    }
-    Ok((answers, ends))
 }
 
 fn floats(bytes: &[u8]) -> Vec<f32> {

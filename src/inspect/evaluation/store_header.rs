@@ -14,7 +14,7 @@ use crate::reading::StateLayer;
 use super::EvaluationError;
 
 /// Version of the layout on disk.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 pub(super) const HEADER: &str = "header.json";
 
 /// What a store was made from; a store with another header is stale.
@@ -26,7 +26,7 @@ pub struct StoreHeader {
     pub model: ModelIdentity,
     /// Hash of the data set.
     pub data_hash: String,
-    /// Token features kept, each in its own file.
+    /// Token features kept, one tensor each in every shard.
     pub blocks: Vec<FeatureBlock>,
     /// K: chunk blocks of the answer-level look-back vector.
     pub chunk_blocks: usize,
@@ -35,7 +35,8 @@ pub struct StoreHeader {
 }
 
 impl StoreHeader {
-    /// D, c and the state for each layer, look-back ratios, log chunk mass and likelihoods; K = 10.
+    /// D, c and the state for each layer, D and the state of the middle, look-back ratios, log chunk mass,
+    /// likelihoods and the signals of the published baselines; K = 10.
     #[must_use]
     pub fn new(model: ModelIdentity, data_hash: impl Into<String>, layers: &[StateLayer]) -> Self {
         let mut blocks = Vec::new();
@@ -44,7 +45,23 @@ impl StoreHeader {
             blocks.push(FeatureBlock::Residual { layer, renormalised: false });
             blocks.push(FeatureBlock::State { layer });
         }
-        blocks.extend([FeatureBlock::ContextRatio, FeatureBlock::LogChunkMass, FeatureBlock::Likelihood]);
+        // RAGLens and SAPLMA also look at the middle.
+        let middle = StateLayer::Block((model.shape.layers / 2).max(1));
+        for block in [FeatureBlock::Difference { layer: middle }, FeatureBlock::State { layer: middle }] {
+            if !blocks.contains(&block) {
+                blocks.push(block);
+            }
+        }
+        blocks.extend([
+            FeatureBlock::ContextRatio,
+            FeatureBlock::WindowedContextRatio,
+            FeatureBlock::LogChunkMass,
+            FeatureBlock::Likelihood,
+            FeatureBlock::Divergence,
+            FeatureBlock::LexicalSupport,
+            FeatureBlock::SelfAttention,
+            FeatureBlock::InformationContribution,
+        ]);
         Self {
             format: FORMAT,
             model,
@@ -129,7 +146,8 @@ pub(super) fn read_header(folder: &Path) -> Result<StoreHeader, EvaluationError>
         return Err(damaged("the header does not match its checksum".to_owned()));
     }
     if sealed.header.format != FORMAT {
-        return Err(damaged(format!("expected format {FORMAT}, found {}", sealed.header.format)));
+        let difference = format!("its format is {}, wanted is {FORMAT}", sealed.header.format);
+        return Err(EvaluationError::Stale { path: folder.to_owned(), difference });
     }
     Ok(sealed.header)
 }

@@ -1,6 +1,6 @@
 use std::fs;
-use std::io::Write;
 
+use super::super::LoadedFeatures;
 use super::super::synthetic_store::{examples, filled, header};
 use super::*;
 use crate::reading::StateLayer;
@@ -45,45 +45,110 @@ fn features_come_back_as_they_were_computed() {
 #[test]
 fn a_run_killed_in_the_middle_continues_and_ends_with_the_same_bytes() {
     let (whole, killed) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let examples = examples(6, 1.0);
+    let examples = examples(SHARD_ANSWERS + 6, 1.0);
     drop(filled(whole.path(), &examples));
-    drop(filled(killed.path(), &examples[..3]));
-    // What a killed process leaves: features of an answer without its line, and half a line.
-    let mut column = OpenOptions::new().append(true).open(killed.path().join("context-ratio.f16")).unwrap();
-    column.write_all(&[1, 2, 3, 4, 5]).unwrap();
-    let mut index = OpenOptions::new().append(true).open(killed.path().join(INDEX)).unwrap();
-    index.write_all(b"{\"key\":\"row-3\",\"sou").unwrap();
-    drop((column, index));
+    drop(filled(killed.path(), &examples[..SHARD_ANSWERS + 2]));
+    // What a killed process leaves: a shard that was never renamed.
+    fs::write(killed.path().join("unfinished-x.part"), [1, 2, 3]).unwrap();
 
     let mut store = FeatureStore::open(killed.path(), &header()).unwrap();
-    assert_eq!(store.answers().len(), 3);
+    assert_eq!(store.answers().len(), SHARD_ANSWERS + 2);
     for (label, trace) in &examples {
         if !store.contains(&label.key) {
             store.append(label, trace).unwrap();
         }
     }
     drop(store);
+    assert_eq!(files(whole.path()).len(), 4, "a header, a lock and two shards");
     assert_eq!(files(killed.path()), files(whole.path()));
 }
 
 #[test]
-fn an_answer_whose_features_were_lost_is_read_again() {
+fn only_whole_shards_survive_a_kill_and_unsaved_answers_are_not_read_as_features() {
     let folder = tempfile::tempdir().unwrap();
-    let examples = examples(3, 1.0);
-    drop(filled(folder.path(), &examples));
-    let whole = files(folder.path());
-    let path = folder.path().join("likelihood.f32");
-    OpenOptions::new()
-        .write(true)
-        .open(&path)
-        .unwrap()
-        .set_len(fs::metadata(&path).unwrap().len() - 1)
-        .unwrap();
+    let examples = examples(SHARD_ANSWERS + 3, 1.0);
     let mut store = FeatureStore::open(folder.path(), &header()).unwrap();
-    assert!(!store.contains("row-2") && store.contains("row-1"));
-    store.append(&examples[2].0, &examples[2].1).unwrap();
+    for (label, trace) in &examples {
+        store.append(label, trace).unwrap();
+    }
+    let unsaved = store.load(FeatureBlock::Likelihood);
+    assert!(matches!(unsaved, Err(EvaluationError::Unsaved { answers: 3 })));
+    // A kill: the process ends without `drop`, and with it the lock.
+    store.growing.clear();
     drop(store);
-    assert_eq!(files(folder.path()), whole);
+    let store = FeatureStore::read(folder.path()).unwrap();
+    assert_eq!(store.answers().len(), SHARD_ANSWERS);
+    store.verify().unwrap();
+}
+
+#[test]
+fn a_damaged_shard_is_named_and_its_answers_are_read_again_once_it_is_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    let examples = examples(SHARD_ANSWERS + 3, 1.0);
+    drop(filled(folder.path(), &examples));
+    let path = folder.path().join("shard-00000.safetensors");
+    let bytes = fs::read(&path).unwrap();
+    let refused = |bytes: &[u8], words: &str| {
+        fs::write(&path, bytes).unwrap();
+        let error = FeatureStore::read(folder.path()).and_then(|store| store.verify()).unwrap_err();
+        let message = error.to_string();
+        assert!(message.contains("shard-00000") && message.contains("delete this file"), "{message}");
+        assert!(message.contains(words), "{message}");
+    };
+    refused(&bytes[..bytes.len() - 1], "bytes, found");
+    refused(&bytes[..3], "ends within its header");
+    refused(&[], "ends within its header");
+    let mut changed = bytes.clone();
+    changed[bytes.len() - 2] ^= 1;
+    refused(&changed, "answers does not match its checksum");
+    let mut changed = bytes.clone();
+    let at = bytes.windows(4).position(|window| window == b"1280").unwrap();
+    changed[at] = b'2';
+    refused(&changed, "header does not match");
+    fs::remove_file(&path).unwrap();
+    let mut store = FeatureStore::open(folder.path(), &header()).unwrap();
+    assert_eq!(store.answers().len(), 3);
+    for (label, trace) in &examples {
+        if !store.contains(&label.key) {
+            store.append(label, trace).unwrap();
+        }
+    }
+    store.save().unwrap();
+    store.verify().unwrap();
+    assert_eq!(store.answers().len(), examples.len());
+}
+
+#[test]
+fn a_block_left_on_disk_has_the_rows_of_the_one_in_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = filled(folder.path(), &examples(SHARD_ANSWERS + 3, 1.0));
+    let blocks = [
+        FeatureBlock::Difference { layer: StateLayer::FinalNorm },
+        FeatureBlock::Residual { layer: StateLayer::Block(1), renormalised: false },
+        FeatureBlock::Likelihood,
+    ];
+    let dense = |store: &FeatureStore| {
+        let loaded = LoadedFeatures::load(store, &blocks).unwrap();
+        let rows = loaded.rows().unwrap();
+        let mut values = vec![0.0; rows.rows() * rows.width()];
+        rows.copy_rows(&(0..rows.rows()).collect::<Vec<_>>(), &mut values).unwrap();
+        values
+    };
+    let memory = dense(&store);
+    assert_eq!(memory.len(), store.token_count() * 16);
+    store.set_memory_limit(0);
+    assert_eq!(dense(&store), memory);
+}
+
+#[test]
+fn a_shard_is_a_safetensors_file_that_others_can_read() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(filled(folder.path(), &examples(2, 1.0)));
+    let bytes = fs::read(folder.path().join("shard-00000.safetensors")).unwrap();
+    let tensors = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+    let likelihood = tensors.tensor("likelihood").unwrap();
+    assert_eq!((likelihood.shape(), likelihood.dtype()), (&[80, 4][..], safetensors::Dtype::F32));
+    assert_eq!(tensors.tensor("difference-block-1").unwrap().dtype(), safetensors::Dtype::F16);
 }
 
 #[test]
@@ -112,13 +177,16 @@ fn a_store_of_another_model_data_set_or_setting_is_refused_with_both_values() {
 fn a_changed_header_or_feature_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     drop(filled(folder.path(), &examples(2, 1.0)));
-    let path = folder.path().join("log-chunk-mass.f16");
+    let path = folder.path().join("shard-00000.safetensors");
     let mut bytes = fs::read(&path).unwrap();
-    bytes[40 * 6 * 2 + 1] ^= 1;
+    let data = 8 + u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    bytes[data + 1] ^= 1;
     fs::write(&path, bytes).unwrap();
     let store = FeatureStore::read(folder.path()).unwrap();
-    let message = store.verify().unwrap_err().to_string();
-    assert!(message.contains("answer row-1"), "{message}");
+    let message = store.load(FeatureBlock::Likelihood).unwrap_err().to_string();
+    assert!(message.contains("likelihood does not match"), "{message}");
+    assert!(store.stored(FeatureBlock::Likelihood).is_err() && store.verify().is_err());
+    assert!(store.load(FeatureBlock::ContextRatio).is_ok());
     drop(store);
     let path = folder.path().join(HEADER);
     fs::write(&path, fs::read_to_string(&path).unwrap().replace("dd44", "dd45")).unwrap();
@@ -140,7 +208,9 @@ fn an_answer_that_cannot_be_stored_leaves_the_store_as_it_was() {
     assert!(store.append(&examples[2].0, &broken).is_err());
     assert_eq!(files(folder.path()), before);
     store.append(&examples[2].0, &examples[2].1).unwrap();
+    store.save().unwrap();
     assert_eq!(store.answers().len(), 3);
+    store.verify().unwrap();
 }
 
 #[test]

@@ -45,6 +45,8 @@ pub(super) fn examples(count: usize, strength: f32) -> Vec<(LabelledAnswer, Trac
                 key: format!("row-{number}"),
                 source: format!("source-{}", number / 2),
                 generator: Some(if careful { "careful" } else { "careless" }.to_owned()),
+                task: None,
+                split: None,
                 answer: answer(TOKENS),
                 gold_spans: labelled.then_some(span).into_iter().collect(),
                 inconsistent: labelled,
@@ -59,6 +61,7 @@ pub(super) fn filled(folder: &Path, examples: &[(LabelledAnswer, Trace)]) -> Fea
     for (label, trace) in examples {
         store.append(label, trace).unwrap();
     }
+    store.save().unwrap();
     store
 }
 

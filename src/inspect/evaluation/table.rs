@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::metrics::{Interval, Measure, macro_mean};
 use crate::text::visible_line;
 
-use super::{EvaluationReport, MethodRow};
+use super::{EvaluationReport, MethodRow, Stage};
 
 /// How cells become a table.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -61,6 +61,7 @@ impl EvaluationReport {
             self.span_table(),
             self.generator_table(),
             self.lookback_table(),
+            self.comparison_table(),
         ];
         for table in tables.iter().filter(|table| table.rows.len() > 1) {
             table.write(form, &mut out);
@@ -161,6 +162,25 @@ impl EvaluationReport {
             }
         }
         Table { title: "By generator (smoothed)".to_owned(), rows }
+    }
+
+    fn comparison_table(&self) -> Table {
+        let head = ["first", "against", "token AP", "answer AP", "resamples where the first is not better"];
+        let mut rows = vec![head.map(str::to_owned).to_vec()];
+        let name = |(name, stage): &(String, Stage)| match stage {
+            Stage::Raw => format!("{name}, raw"),
+            Stage::Smoothed => format!("{name}, smoothed"),
+        };
+        for row in &self.comparisons {
+            rows.push(vec![
+                name(&row.comparison.first),
+                name(&row.comparison.second),
+                interval(&row.tokens.difference),
+                interval(&row.answers.difference),
+                format!("{:.3} / {:.3}", row.tokens.share_not_above, row.answers.share_not_above),
+            ]);
+        }
+        Table { title: "Differences, paired over resamples of sources".to_owned(), rows }
     }
 
     fn lookback_table(&self) -> Table {

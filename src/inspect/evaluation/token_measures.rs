@@ -63,12 +63,17 @@ impl<'a> Ground<'a> {
     }
 
     /// Smooths every answer on its own.
-    fn smoothed(&self, scores: &[f64], stay: f64) -> Vec<f64> {
+    pub(super) fn smoothed(&self, scores: &[f64], stay: f64) -> Vec<f64> {
         self.answers.iter().flat_map(|answer| smooth(&scores[answer.tokens()], stay)).collect()
     }
 
+    /// Number of each token's source.
+    pub(super) fn source_of_token(&self) -> &[usize] {
+        &self.source_of_token
+    }
+
     /// The highest score of each answer.
-    fn highest(&self, scores: &[f64]) -> Vec<f64> {
+    pub(super) fn highest(&self, scores: &[f64]) -> Vec<f64> {
         let highest = |answer: &StoredAnswer| scores[answer.tokens()].iter().copied().fold(0.0, f64::max);
         self.answers.iter().map(highest).collect()
     }

@@ -10,7 +10,7 @@ use crate::metrics::Measure;
 use super::cross_validation::{Folds, LoadedFeatures, scores_by_fold};
 use super::lookback_measures::{AnswerVectors, lookback_row};
 use super::token_measures::{Ground, best_threshold, method_row};
-use super::{EvaluationError, EvaluationSettings, FeatureStore, TokenClassifier, TokenMethod};
+use super::{EvaluationError, EvaluationSettings, FeatureStore, ScoreCache, TokenClassifier, TokenMethod};
 
 /// Trains a token head on all answers.
 ///
@@ -32,7 +32,8 @@ pub fn train_token_head(
         blocks: blocks.to_vec(),
         classifier: classifier.clone(),
     };
-    let scores = scores_by_fold(store, &folds, &ground.token_labels, &method, progress)?;
+    let scores =
+        scores_by_fold(store, &folds, &ground.token_labels, &method, &mut ScoreCache::default(), progress)?;
     let row = method_row(name, &ground, &folds, &scores, None, settings);
     progress(&format!("{name}: all answers"));
     let loaded = LoadedFeatures::load(store, blocks)?;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::{Decoder, Prefix};
 use crate::model::attention::{AttentionOutput, WeightRequest};
 use crate::model::capture::block_of;
+use crate::model::contribution::{LayerUpdate, contribution};
 use crate::model::elementwise::{all_finite, rms_norm};
 use crate::model::next_token::predict;
 use crate::model::product::Matrix;
@@ -84,6 +85,9 @@ impl Decoder {
             return Err(DecoderError::NoTokens);
         }
         self.check_tokens(prefix.tokens, ids)?;
+        if request.information_contribution && prefix.inputs.is_none() && self.device.is_none() {
+            return Err(DecoderError::PrefixWithoutInputs);
+        }
         request.validated(prefix.tokens + ids.len(), &self.config)
     }
 
@@ -115,9 +119,13 @@ impl Decoder {
             let weight_request = WeightRequest {
                 segments: &request.segments,
                 among_new: request.attention_among_new.iter().any(wanted),
+                on_itself: request.self_attention,
+                mean: request.information_contribution,
                 full: request.full_attention,
             };
             let packed = block.projected(&hidden)?;
+            let input = if request.information_contribution { hidden.clone() } else { Vec::new() };
+            let mut means = Vec::new();
             let mut context = Vec::new();
             for (capture, rows) in captures.iter_mut().zip(&stacked) {
                 let packed = &packed[rows.start * block.packed_width()..rows.end * block.packed_width()];
@@ -125,9 +133,26 @@ impl Decoder {
                 let attention = block.attend(&queries, before, &new, &weight_request)?;
                 capture.keep_attention(index, &attention, request);
                 append(&mut context, attention.context);
+                means.push(attention.mean);
             }
             drop(packed);
             block.finish(&mut hidden, context)?;
+            if let (true, Some(before)) = (request.information_contribution, &prefix.inputs) {
+                for ((capture, rows), mean) in captures.iter_mut().zip(&stacked).zip(&means) {
+                    let place = rows.start * width..rows.end * width;
+                    let scores = contribution(&LayerUpdate {
+                        attention: mean,
+                        before: &before[index],
+                        input: &input[place.clone()],
+                        output: &hidden[place],
+                        hidden_size: width,
+                        window: self.config.windows.get(index).copied().flatten(),
+                    });
+                    for (row, score) in scores.into_iter().enumerate() {
+                        capture.information_contribution[row * layers + index] = score;
+                    }
+                }
+            }
             for (capture, rows) in captures.iter_mut().zip(&stacked) {
                 let hidden = &hidden[rows.start * width..rows.end * width];
                 capture.keep_states(StateLayer::Block(index + 1), hidden, request);
@@ -155,7 +180,7 @@ impl Decoder {
         captures: &mut [Capture],
     ) -> Result<(), DecoderError> {
         let width = self.config.hidden_size;
-        let head = self.weights.output.as_ref().unwrap_or(&self.weights.embedding);
+        let head = self.output_head();
         if let ([ids], [capture]) = (sequences, &mut *captures) {
             let states = Matrix::new(normed, ids.len(), width);
             let next = predict(&states, head, ids.get(1..).unwrap_or_default(), logits)?;
@@ -203,6 +228,11 @@ impl Decoder {
             states: vec![Vec::new(); request.states.len()],
             attention_among_new: vec![Vec::new(); request.attention_among_new.len()],
             segment_mass: vec![0.0; rows * layers * heads * segments],
+            self_attention: vec![0.0; if request.self_attention { rows * layers } else { 0 }],
+            information_contribution: vec![
+                0.0;
+                if request.information_contribution { rows * layers } else { 0 }
+            ],
             log_prob: Vec::new(),
             entropy: Vec::new(),
             logits: None,
@@ -256,6 +286,13 @@ impl Capture {
         if width > 0 {
             for (row, mass) in attention.segment_mass.chunks_exact(width).enumerate() {
                 self.segment_mass[(row * self.layers + index) * width..][..width].copy_from_slice(mass);
+            }
+        }
+        if request.self_attention {
+            for (row, weights) in attention.on_itself.chunks_exact(self.heads).enumerate() {
+                // A weight that underflowed stays a finite logarithm.
+                let logarithms = weights.iter().map(|weight| weight.max(f32::MIN_POSITIVE).ln());
+                self.self_attention[row * self.layers + index] = logarithms.sum();
             }
         }
         for (kept, layer) in self.attention_among_new.iter_mut().zip(&request.attention_among_new) {

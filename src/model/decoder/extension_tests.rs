@@ -137,3 +137,36 @@ fn a_state_that_is_not_finite_names_the_sequence_it_is_of() {
     assert!(matches!(*source, DecoderError::NotFinite { .. }), "{source}");
     assert_eq!(decoder.extend_many(&prefix, &[&[1, 2], &[3], &[8, 9]], &request).unwrap().len(), 3);
 }
+
+#[test]
+fn the_information_contribution_is_the_same_whole_cut_and_together_and_needs_the_inputs_of_its_prefix() {
+    for name in GOLDEN {
+        let decoder = Decoder::from_directory(&folder(name)).unwrap();
+        let ids = golden_ids(name);
+        let layers = decoder.config().layers;
+        let request = CaptureRequest { information_contribution: true, ..CaptureRequest::default() };
+        let read = |cut: usize| {
+            let prefix = decoder.prefix_with_inputs(&ids[..cut]).unwrap();
+            decoder.extend(&prefix, &ids[cut..], &request).unwrap().information_contribution
+        };
+        let whole = read(0);
+        assert_eq!(whole.len(), 40 * layers);
+        assert!(whole.iter().all(|score| (0.0..=std::f32::consts::LN_2).contains(score)));
+        assert!(whole[20 * layers..].iter().any(|score| *score > 1e-3));
+        for cut in [1, 13, 30] {
+            assert_close(&read(cut), &whole[cut * layers..], 1e-3, &format!("{name}, cut at {cut}"));
+        }
+        let prefix = decoder.prefix_with_inputs(&ids[..13]).unwrap();
+        let together = decoder.extend_many(&prefix, &[&ids[13..], &ids[13..20]], &request).unwrap();
+        assert_close(&together[0].information_contribution, &whole[13 * layers..], 1e-3, "together");
+        assert_close(
+            &together[1].information_contribution,
+            &whole[13 * layers..20 * layers],
+            1e-3,
+            "shorter",
+        );
+        let bare = decoder.prefix(&ids[..13]).unwrap();
+        let refused = decoder.extend(&bare, &ids[13..], &request).unwrap_err();
+        assert!(matches!(refused, DecoderError::PrefixWithoutInputs));
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use candle_core::{DType, Device, Tensor};
+use candle_core::{D, DType, Device, Tensor};
 
 use super::attention::{Attended, DeviceAttention, Kept};
 use super::block::{BlockAtWork, Rotation};
@@ -15,6 +15,9 @@ use crate::model::capture::block_of;
 use crate::model::rope::RopeTable;
 use crate::model::weights::Weights;
 use crate::model::{Capture, CaptureRequest, StateLayer};
+
+/// Rows whose divergence is computed at a time: two matrices of rows x vocabulary are held.
+const DIVERGENCE_ROWS: usize = 128;
 
 /// Weights on a device and how much may be held there at once.
 pub(crate) struct DeviceEngine {
@@ -117,6 +120,36 @@ impl DeviceEngine {
         })
     }
 
+    /// See [`crate::model::Decoder::divergence`]: [R, d] states of both readings, few rows of logits at a time.
+    pub(crate) fn divergence(
+        &self,
+        with: &[f32],
+        without: &[f32],
+        rows: usize,
+    ) -> Result<Vec<f32>, DecoderError> {
+        let width = with.len() / rows.max(1);
+        let weights = &self.weights.output;
+        let mut all = Vec::with_capacity(rows);
+        for start in (0..rows).step_by(DIVERGENCE_ROWS) {
+            let count = DIVERGENCE_ROWS.min(rows - start);
+            let log_probabilities = |states: &[f32]| {
+                let own = &states[start * width..(start + count) * width];
+                let states = Tensor::from_slice(own, (count, width), &self.device)?;
+                let logits = head::logits(&states, weights)?;
+                let centred = logits.broadcast_sub(&logits.max_keepdim(D::Minus1)?)?;
+                let total = centred.exp()?.sum_keepdim(D::Minus1)?.log()?;
+                centred.broadcast_sub(&total)
+            };
+            let (one, other) = (log_probabilities(with)?, log_probabilities(without)?);
+            let terms = (one.exp()? * (&one - &other)?)?;
+            all.extend(terms.sum(D::Minus1)?.to_vec1::<f32>()?);
+        }
+        if !all.iter().all(|value| value.is_finite()) {
+            return Err(DecoderError::NotFinite { place: "the output head".to_owned() });
+        }
+        Ok(all.into_iter().map(|value| value.max(0.0)).collect())
+    }
+
     /// Continuations of a prefix read together; requests and tokens were checked.
     pub(crate) fn read<'r>(
         &self,
@@ -145,7 +178,22 @@ impl DeviceEngine {
         captures: &mut [Capture],
     ) -> Result<(), DecoderError> {
         // Named one by one: what is asked for in future has to be answered here.
-        let CaptureRequest { segments, states, attention_among_new, logits, full_attention } = request;
+        let CaptureRequest {
+            segments,
+            states,
+            attention_among_new,
+            self_attention,
+            information_contribution,
+            logits,
+            full_attention,
+        } = request;
+        for (asked, signal) in
+            [(*self_attention, "self-attention"), (*information_contribution, "information contribution")]
+        {
+            if asked {
+                return Err(DecoderError::NotOnDevice { signal });
+            }
+        }
         let rows = stacked(sequences);
         let mut checks = FiniteChecks::default();
         let mut kept: Vec<KeptTensors> = sequences.iter().map(|_| KeptTensors::of(request)).collect();

@@ -34,17 +34,18 @@ impl Reader<'_> {
         let context = self.model.decoder.config().context_length;
         // A cap beyond reason must not push the passages out: half of the context is theirs.
         let room = settings.max_new_tokens.min(context / 2);
-        let Fitted { prompt, notices } = if passages.is_empty() {
-            Fitted { prompt: self.model.prompt(&no_passage_found(question))?, notices: Vec::new() }
+        let (prompt, notices) = if passages.is_empty() {
+            (self.model.prompt(&no_passage_found(question))?, Vec::new())
         } else {
-            self.fit(question, passages, room)?
+            let Fitted { prompt, notices, .. } = self.fit(question, passages, room)?;
+            (prompt, notices)
         };
         let needed = prompt.ids.len() + room;
         let (last, before) = match prompt.ids.split_last() {
             Some(split) if needed <= context => split,
             _ => return Err(ReadingError::TooLong { needed, context }),
         };
-        let prefix = shared_prefix(self.model, &mut self.with, before)?;
+        let prefix = shared_prefix(self.model, &mut self.with, before, false)?;
         let generated = self.model.generate_after(&prefix, *last, settings, cancel, piece)?;
         Ok(WrittenAnswer { generated, notices })
     }

@@ -1,0 +1,124 @@
+//! Classifiers of the comparison, fitted on some rows and asked about others.
+
+use half::f16;
+
+use crate::detect::{
+    BlockValues, DetectError, FeatureRows, LogisticSettings, Mlp, SparseAutoencoder, TokenModel,
+};
+use crate::metrics::auroc;
+
+use super::{EvaluationError, TokenClassifier};
+
+/// Dictionary features that RAGLens keeps.
+const KEPT_FEATURES: usize = 1000;
+
+/// A fitted classifier.
+pub(super) enum Fitted {
+    /// One that can also be shipped as a head.
+    Model(TokenModel),
+    /// LLM-Check: the column that separates best on the training rows, calibrated.
+    BestColumn {
+        /// Number of the column.
+        column: usize,
+        model: TokenModel,
+    },
+    /// RAGLens.
+    Dictionary {
+        autoencoder: Box<SparseAutoencoder>,
+        /// Its features with the most mutual information with the label.
+        chosen: Vec<usize>,
+        mlp: Mlp,
+    },
+}
+
+impl TokenClassifier {
+    /// Fits on the chosen rows.
+    pub(super) fn fit(
+        &self,
+        features: &FeatureRows<'_>,
+        labels: &[bool],
+        rows: &[usize],
+    ) -> Result<Fitted, EvaluationError> {
+        match self {
+            Self::Mlp(_) | Self::Logistic(_) => Ok(Fitted::Model(self.train(features, labels, rows)?)),
+            Self::BestColumn(settings) => best_column(features, labels, rows, settings),
+            Self::Dictionary { autoencoder, mlp } => {
+                let trained = SparseAutoencoder::train(features, rows, autoencoder)?;
+                let information = trained.mutual_information(features, labels, rows)?;
+                let mut chosen: Vec<usize> = (0..information.len()).collect();
+                chosen.sort_by(|a, b| information[*b].total_cmp(&information[*a]).then(a.cmp(b)));
+                chosen.truncate(KEPT_FEATURES);
+                let codes = trained.encode(features, rows, &chosen)?;
+                let width = chosen.len();
+                let dense = FeatureRows::new(vec![(BlockValues::F16(&codes), width)])?;
+                let own: Vec<bool> = rows.iter().map(|&row| labels[row]).collect();
+                let mlp = Mlp::train(&dense, &own, &(0..rows.len()).collect::<Vec<_>>(), mlp)?;
+                Ok(Fitted::Dictionary { autoencoder: Box::new(trained), chosen, mlp })
+            }
+        }
+    }
+}
+
+impl Fitted {
+    /// P(unsupported) for the chosen rows, in their order.
+    pub(super) fn probabilities(
+        &self,
+        features: &FeatureRows<'_>,
+        rows: &[usize],
+    ) -> Result<Vec<f32>, EvaluationError> {
+        match self {
+            Self::Model(model) => Ok(model.probabilities(features, rows)?),
+            Self::BestColumn { column, model } => {
+                let values = columns(features, rows, *column..*column + 1)?;
+                let one = FeatureRows::new(vec![(BlockValues::F32(&values), 1)])?;
+                Ok(model.probabilities(&one, &(0..rows.len()).collect::<Vec<_>>())?)
+            }
+            Self::Dictionary { autoencoder, chosen, mlp } => {
+                let mut all = Vec::with_capacity(rows.len());
+                for rows in rows.chunks(16_384) {
+                    let codes: Vec<f16> = autoencoder.encode(features, rows, chosen)?;
+                    let dense = FeatureRows::new(vec![(BlockValues::F16(&codes), chosen.len())])?;
+                    all.extend(mlp.probabilities(&dense, &(0..rows.len()).collect::<Vec<_>>())?);
+                }
+                Ok(all)
+            }
+        }
+    }
+}
+
+/// Some columns of the chosen rows, [rows, columns].
+fn columns(
+    features: &FeatureRows<'_>,
+    rows: &[usize],
+    wanted: std::ops::Range<usize>,
+) -> Result<Vec<f32>, DetectError> {
+    let width = features.width();
+    let mut all = vec![0.0; rows.len() * width];
+    features.copy_rows(rows, &mut all)?;
+    Ok(all.chunks_exact(width.max(1)).flat_map(|row| row[wanted.clone()].iter().copied()).collect())
+}
+
+/// The column whose AUROC on the training rows is farthest from chance, either way, as a logistic regression.
+fn best_column(
+    features: &FeatureRows<'_>,
+    labels: &[bool],
+    rows: &[usize],
+    settings: &LogisticSettings,
+) -> Result<Fitted, EvaluationError> {
+    let own: Vec<bool> = rows.iter().map(|&row| labels[row]).collect();
+    let mut best = (0, -1.0);
+    for column in 0..features.width() {
+        let values = columns(features, rows, column..column + 1)?;
+        let scores: Vec<f64> = values.iter().map(|value| f64::from(*value)).collect();
+        let distance = auroc(&own, &scores).value().map_or(0.0, |auroc| (auroc - 0.5).abs());
+        if distance > best.1 {
+            best = (column, distance);
+        }
+    }
+    let column = best.0;
+    let values = columns(features, rows, column..column + 1)?;
+    let one = FeatureRows::new(vec![(BlockValues::F32(&values), 1)])?;
+    let places: Vec<usize> = (0..rows.len()).collect();
+    let model = TokenClassifier::Logistic(settings.clone()).train(&one, &own, &places)?;
+    Ok(Fitted::BestColumn { column, model })
+}
