@@ -13,7 +13,7 @@ pub struct ScoredAnswer {
 impl ScoredAnswer {
     /// loss(lambda): the share of the unsupported tokens whose score is below `threshold`; 0 when there
     /// are none. Rises with the threshold, between 0 and 1.
-    fn missed_share(&self, threshold: f64) -> f64 {
+    pub(super) fn missed_share(&self, threshold: f64) -> f64 {
         let tokens = self.scores.iter().zip(&self.unsupported).filter(|(_, unsupported)| **unsupported);
         let (mut all, mut missed) = (0_u32, 0_u32);
         for (score, _) in tokens {

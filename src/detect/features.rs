@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::reading::{KeptSignals, StateLayer, Trace};
 
-use super::{DetectError, StoredRows, cortex, lookback};
+use super::{DetectError, Precision, StoredRows, cortex, lookback};
 
 /// One block of token features; a detector reads one or several, side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -104,6 +104,15 @@ impl FeatureBlock {
             Self::Likelihood => 4,
             Self::Divergence | Self::LexicalSupport => 1,
             Self::SelfAttention | Self::InformationContribution => shape.layers,
+        }
+    }
+
+    /// How a store keeps it: likelihoods and other scalars whole, so that ranks stay exact; what is wide by halves.
+    #[must_use]
+    pub const fn precision(self) -> Precision {
+        match self {
+            Self::Likelihood | Self::Divergence | Self::LexicalSupport => Precision::F32,
+            _ => Precision::F16,
         }
     }
 

@@ -16,26 +16,16 @@ use super::DetectError;
 /// Neighbouring rows read at a time.
 const RUN: usize = 256;
 
-/// Width up to which a block keeps full precision: likelihoods and other scalars are compared by rank,
-/// and cost next to nothing.
-const SCALAR_WIDTH: usize = 8;
-
 /// How the values of a block are kept on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precision {
     /// Half precision, little endian: wide blocks.
     F16,
-    /// Full precision, little endian: blocks of at most eight values a token.
+    /// Full precision, little endian: scalars.
     F32,
 }
 
 impl Precision {
-    /// The rule: at most eight values a row are kept whole, wider rows in half precision.
-    #[must_use]
-    pub const fn of_width(width: usize) -> Self {
-        if width <= SCALAR_WIDTH { Self::F32 } else { Self::F16 }
-    }
-
     /// Bytes of one value.
     #[must_use]
     pub const fn bytes(self) -> usize {

@@ -1,6 +1,7 @@
 use super::*;
 use crate::detect::{
-    BlockValues, FeatureRows, LogisticRegression, LogisticSettings, Mlp, MlpSettings, Standardisation,
+    BlockValues, FeatureBlock, FeatureRows, LogisticRegression, LogisticSettings, Mlp, MlpSettings,
+    Standardisation,
 };
 use crate::metrics::Random;
 
@@ -97,6 +98,7 @@ fn a_file_that_is_gone_or_short_is_an_error_that_names_it() {
 
 #[test]
 fn scalars_keep_full_precision_and_wide_blocks_half() {
-    assert_eq!((Precision::of_width(4), Precision::of_width(9)), (Precision::F32, Precision::F16));
+    assert_eq!(FeatureBlock::Likelihood.precision(), Precision::F32);
+    assert_eq!(FeatureBlock::LogChunkMass.precision(), Precision::F16);
     assert_eq!(Precision::F16.encode(&[1e9]), f16::MAX.to_le_bytes());
 }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::certify::{HighlightingCurves, ScoredAnswer};
 use crate::detect::{AnswerFeatures, DetectError, FeatureBlock, MlpSettings, layer_name};
 use crate::metrics::{Measure, RESAMPLES};
 use crate::reading::StateLayer;
@@ -12,8 +13,8 @@ use super::lookback_measures::{lookback_row, row_name};
 use super::temper::tempered;
 use super::token_measures::{Ground, method_row};
 use super::{
-    Comparison, EvaluationError, EvaluationReport, FeatureStore, ScoreCache, SkippedRow, Stage, StoreHeader,
-    TokenMethod,
+    Comparison, EvaluationError, EvaluationReport, FeatureStore, HighlightingRow, ScoreCache, SkippedRow,
+    Stage, StoreHeader, TokenMethod,
 };
 use super::{curves, llm_check};
 
@@ -30,6 +31,8 @@ pub struct EvaluationSettings {
     pub lookback_c: Vec<f64>,
     /// Names of the rows that are drawn, smoothed.
     pub curves: Vec<String>,
+    /// Names of the rows whose smoothed scores are certified by risk control.
+    pub certified: Vec<String>,
     /// Whether answer-level rows of other papers are added.
     pub published_answer_rows: bool,
     /// Rows to compare with each other.
@@ -61,7 +64,15 @@ impl EvaluationSettings {
         let curves =
             ["generator + position control", "NLL", "fusion", "the same, tempered"].map(str::to_owned);
         let curves = curves.into_iter().chain(cortex[..2].iter().cloned()).collect();
-        Self { methods, comparisons, curves, published_answer_rows: true, ..Self::standard(header) }
+        let certified = vec![cortex[1].clone(), "fusion".to_owned(), "the same, tempered".to_owned()];
+        Self {
+            methods,
+            comparisons,
+            curves,
+            certified,
+            published_answer_rows: true,
+            ..Self::standard(header)
+        }
     }
 
     /// The standard rows for what a store keeps, with the paper's persistence values.
@@ -75,6 +86,7 @@ impl EvaluationSettings {
             comparisons: Vec::new(),
             published_answer_rows: false,
             curves: Vec::new(),
+            certified: Vec::new(),
             resamples: RESAMPLES,
             seed: 42,
         }
@@ -123,8 +135,9 @@ pub fn evaluate(
                     let asked = (method.name().to_owned(), stage);
                     let compared =
                         settings.comparisons.iter().any(|pair| pair.first == asked || pair.second == asked);
-                    let drawn =
-                        stage == Stage::Smoothed && settings.curves.iter().any(|name| *name == asked.0);
+                    let named =
+                        settings.curves.iter().chain(&settings.certified).any(|name| *name == asked.0);
+                    let drawn = stage == Stage::Smoothed && named;
                     if compared || drawn {
                         staged.push((asked, stage_scores(&ground, &scores, stage, settings)));
                     }
@@ -160,6 +173,11 @@ pub fn evaluate(
         .filter(|((name, stage), _)| *stage == Stage::Smoothed && settings.curves.contains(name))
         .map(|((name, _), scores)| (name.clone(), scores.tokens.clone()))
         .collect();
+    let highlighting = staged
+        .iter()
+        .filter(|((name, stage), _)| *stage == Stage::Smoothed && settings.certified.contains(name))
+        .map(|((name, _), scores)| highlighting_row(name, &ground, &scores.tokens, settings))
+        .collect();
     let curves = if shown.is_empty() {
         Vec::new()
     } else {
@@ -194,6 +212,7 @@ pub fn evaluate(
         chance_answers: Measure::ratio(inconsistent_answers as f64, answers as f64, "no answers"),
         rows,
         lookback,
+        highlighting,
         comparisons,
         curves,
         skipped,
@@ -208,6 +227,30 @@ fn mean_scores(ground: &Ground<'_>, scores: &[f64]) -> Vec<f64> {
         own.iter().sum::<f64>() / own.len().max(1) as f64
     };
     ground.answers.iter().map(mean).collect()
+}
+
+/// Levels of beta that are reported.
+const BETAS: [f64; 4] = [0.05, 0.1, 0.2, 0.3];
+/// Random halves by source for the held-out check.
+const HALVES: usize = 100;
+
+fn highlighting_row(
+    name: &str,
+    ground: &Ground<'_>,
+    smoothed: &[f64],
+    settings: &EvaluationSettings,
+) -> HighlightingRow {
+    let scored = |answer: &super::StoredAnswer| ScoredAnswer {
+        scores: smoothed[answer.tokens()].to_vec(),
+        unsupported: ground.token_labels[answer.tokens()].to_vec(),
+    };
+    let answers: Vec<ScoredAnswer> = ground.answers.iter().map(scored).collect();
+    let curves = HighlightingCurves::new(&answers, &ground.source_of);
+    HighlightingRow {
+        name: name.to_owned(),
+        sources: curves.sources(),
+        levels: BETAS.iter().map(|beta| curves.level(*beta, HALVES, settings.seed)).collect(),
+    }
 }
 
 fn stage_scores(

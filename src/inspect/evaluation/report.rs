@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::certify::HighlightingLevel;
 use crate::metrics::{Interval, Measure, Ranking, SpanOverlap};
 
 use super::{ComparisonRow, EvaluationSettings};
@@ -35,6 +36,8 @@ pub struct EvaluationReport {
     pub rows: Vec<MethodRow>,
     /// Answer factuality from look-back ratios; positive = consistent.
     pub lookback: Vec<LookbackRow>,
+    /// What certified highlighting promises and keeps, row by row, on out-of-fold scores.
+    pub highlighting: Vec<HighlightingRow>,
     /// Rows against each other.
     pub comparisons: Vec<ComparisonRow>,
     /// Pictures of the rows that were to be drawn: file name and SVG.
@@ -120,6 +123,17 @@ pub struct LookbackRow {
     pub c: Vec<f64>,
     /// The same on the answers of each generator.
     pub by_generator: BTreeMap<String, Ranking>,
+}
+
+/// Certified highlighting with the smoothed scores of one method.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HighlightingRow {
+    /// Name of the method.
+    pub name: String,
+    /// Sources that the promise rests on.
+    pub sources: usize,
+    /// One for each beta.
+    pub levels: Vec<HighlightingLevel>,
 }
 
 /// A row that could not be evaluated.

@@ -97,15 +97,15 @@ impl Column {
         }
     }
 
-    const fn precision(self, shape: ModelShape) -> Precision {
+    const fn precision(self) -> Precision {
         match self {
-            Self::Tokens(block) => Precision::of_width(block.width(shape)),
+            Self::Tokens(block) => block.precision(),
             Self::Answers(_) => Precision::F32,
         }
     }
 
-    const fn kind(self, shape: ModelShape) -> &'static str {
-        match self.precision(shape) {
+    const fn kind(self) -> &'static str {
+        match self.precision() {
             Precision::F16 => "F16",
             Precision::F32 => "F32",
         }
@@ -125,7 +125,7 @@ impl Column {
             Self::Tokens(block) => block.compute(trace)?,
             Self::Answers(features) => features.ratios(trace)?,
         };
-        Ok(self.precision(ModelShape::of(trace)).encode(&values))
+        Ok(self.precision().encode(&values))
     }
 }
 
@@ -217,7 +217,7 @@ impl FeatureStore {
         answers: &[StoredAnswer],
     ) -> Result<&'a Place, EvaluationError> {
         let shape = self.header.model.shape;
-        shard.place(&column.name(), column.kind(shape), &[column.rows(answers), column.width(shape)])
+        shard.place(&column.name(), column.kind(), &[column.rows(answers), column.width(shape)])
     }
 
     /// Where it lies.
@@ -308,7 +308,7 @@ impl FeatureStore {
         let mut growing = vec![Vec::new(); *count];
         for &column in &self.columns {
             let bytes = shard.read(self.place(shard, column, answers)?)?;
-            let row = column.width(shape) * column.precision(shape).bytes();
+            let row = column.width(shape) * column.precision().bytes();
             let mut from = 0;
             for (answer, parts) in answers.iter().zip(&mut growing) {
                 let end = from + column.rows(std::slice::from_ref(answer)) * row;
@@ -343,7 +343,7 @@ impl FeatureStore {
             let parts: Vec<&[u8]> = self.growing.iter().map(|parts| parts[at].as_slice()).collect();
             tensors.push(Tensor {
                 name: column.name(),
-                kind: column.kind(shape),
+                kind: column.kind(),
                 shape: vec![column.rows(answers), column.width(shape)],
                 bytes: parts.concat(),
             });
@@ -396,7 +396,7 @@ impl FeatureStore {
     pub fn load(&self, block: FeatureBlock) -> Result<LoadedBlock, EvaluationError> {
         let column = self.column(block)?;
         let (mut halves, mut singles) = (Vec::new(), Vec::new());
-        let half = matches!(column.precision(self.header.model.shape), Precision::F16);
+        let half = matches!(column.precision(), Precision::F16);
         self.each_shard(column, |_, shard, place, _| {
             let bytes = shard.read(place)?;
             if half {
@@ -425,14 +425,14 @@ impl FeatureStore {
             segments.push(RowSegment { path: shard.path.clone(), offset: place.offset, rows });
             Ok(())
         })?;
-        Ok(StoredRows::new(segments, column.width(shape), column.precision(shape)))
+        Ok(StoredRows::new(segments, column.width(shape), column.precision()))
     }
 
     /// Bytes that a block takes in memory.
     #[must_use]
     pub fn block_bytes(&self, block: FeatureBlock) -> u64 {
         let width = block.width(self.header.model.shape);
-        self.token_count() as u64 * (width * Precision::of_width(width).bytes()) as u64
+        self.token_count() as u64 * (width * block.precision().bytes()) as u64
     }
 
     /// The unscaled answer vectors, [answers, width].

@@ -183,9 +183,10 @@ fn a_changed_header_or_feature_is_noticed() {
     bytes[data + 1] ^= 1;
     fs::write(&path, bytes).unwrap();
     let store = FeatureStore::read(folder.path()).unwrap();
-    let message = store.load(FeatureBlock::Likelihood).unwrap_err().to_string();
-    assert!(message.contains("likelihood does not match"), "{message}");
-    assert!(store.stored(FeatureBlock::Likelihood).is_err() && store.verify().is_err());
+    // The first tensor of the file.
+    let message = store.load(FeatureBlock::Divergence).unwrap_err().to_string();
+    assert!(message.contains("divergence does not match"), "{message}");
+    assert!(store.stored(FeatureBlock::Divergence).is_err() && store.verify().is_err());
     assert!(store.load(FeatureBlock::ContextRatio).is_ok());
     drop(store);
     let path = folder.path().join(HEADER);

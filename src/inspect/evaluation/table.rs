@@ -61,6 +61,7 @@ impl EvaluationReport {
             self.span_table(),
             self.generator_table(),
             self.lookback_table(),
+            self.highlighting_table(),
             self.comparison_table(),
         ];
         for table in tables.iter().filter(|table| table.rows.len() > 1) {
@@ -162,6 +163,41 @@ impl EvaluationReport {
             }
         }
         Table { title: "By generator (smoothed)".to_owned(), rows }
+    }
+
+    fn highlighting_table(&self) -> Table {
+        let head = [
+            "method",
+            "beta: missed share at most",
+            "threshold",
+            "tokens flagged",
+            "clean answers with a flag",
+            "missed share on held-out halves",
+        ];
+        let mut rows = vec![head.map(str::to_owned).to_vec()];
+        let number = |value: Option<f64>| value.map_or("n/a".to_owned(), |value| format!("{value:.3}"));
+        for row in &self.highlighting {
+            for level in &row.levels {
+                rows.push(vec![
+                    row.name.clone(),
+                    format!("{}", level.beta),
+                    level.threshold.map_or_else(
+                        || format!("none: {} sources are too few", row.sources),
+                        |threshold| format!("{threshold:.4}"),
+                    ),
+                    number(level.flagged_tokens),
+                    number(level.alarmed_answers),
+                    match (level.realised, level.realised_error) {
+                        (Some(mean), Some(error)) => {
+                            format!("{mean:.3} +- {error:.3} ({} halves)", level.halves)
+                        }
+                        (mean, _) => number(mean),
+                    },
+                ]);
+            }
+        }
+        let title = "Certified highlighting (conformal risk control by source, on out-of-fold scores)";
+        Table { title: title.to_owned(), rows }
     }
 
     fn comparison_table(&self) -> Table {

@@ -6,6 +6,11 @@ use crate::model::{Capture, CaptureRequest, Decoder, DecoderError};
 
 const SEGMENTS: [std::ops::Range<usize>; 5] = [0..5, 5..17, 17..17, 10..30, 39..40];
 
+/// Everything that a device keeps.
+fn everything_here(layers: usize, segments: &[std::ops::Range<usize>]) -> CaptureRequest {
+    CaptureRequest { self_attention: false, ..everything(layers, segments) }
+}
+
 fn on_tensors(name: &str, dtype: NumberType) -> Decoder {
     let placement = Placement { device: DeviceChoice::CpuTensors, dtype };
     Decoder::from_directory(&folder(name)).unwrap().placed(placement).unwrap()
@@ -48,7 +53,7 @@ fn logits_and_final_states_are_those_of_transformers_in_every_architecture() {
         for (decoder, cut) in decoders(name).iter().zip([0, 23]) {
             let layers = decoder.config().layers;
             let prefix = decoder.prefix(&ids[..cut]).unwrap();
-            let capture = decoder.extend(&prefix, &ids[cut..], &everything(layers, &[])).unwrap();
+            let capture = decoder.extend(&prefix, &ids[cut..], &everything_here(layers, &[])).unwrap();
             let want = &flat(&reference["logits"])[cut * 96..];
             assert_close(capture.logits.as_ref().unwrap(), want, 1e-4, name);
             let want = &flat(&reference[&format!("hidden_states.{layers}")])[cut * 32..];
@@ -75,7 +80,7 @@ fn every_capture_is_that_of_the_decoder_over_slices_at_every_cut() {
     for name in GOLDEN {
         let ids = golden_ids(name);
         let slices = Decoder::from_directory(&folder(name)).unwrap();
-        let request = everything(slices.config().layers, &SEGMENTS);
+        let request = everything_here(slices.config().layers, &SEGMENTS);
         for decoder in decoders(name) {
             for cut in [0, 1, 9, 38, 39] {
                 let read = |decoder: &Decoder| {
@@ -110,7 +115,7 @@ fn several_continuations_of_a_shared_prefix_read_as_each_alone() {
     for name in ["qwen2", "gemma3"] {
         let ids = golden_ids(name);
         let decoder = on_tensors(name, NumberType::F32);
-        let request = everything(decoder.config().layers, &[0..10, 10..19]);
+        let request = everything_here(decoder.config().layers, &[0..10, 10..19]);
         let prefix = decoder.prefix(&ids[..19]).unwrap();
         let sequences = [&ids[19..40], &ids[25..33], &ids[1..2]];
         let together = decoder.extend_many(&prefix, &sequences, &request).unwrap();
@@ -147,7 +152,7 @@ fn half_precision_stays_within_its_rounding() {
         for name in GOLDEN {
             let ids = golden_ids(name);
             let request =
-                everything(Decoder::from_directory(&folder(name)).unwrap().config().layers, &SEGMENTS);
+                everything_here(Decoder::from_directory(&folder(name)).unwrap().config().layers, &SEGMENTS);
             let read = |decoder: Decoder| {
                 decoder.extend(&decoder.prefix(&ids[..20]).unwrap(), &ids[20..], &request).unwrap()
             };
@@ -188,4 +193,24 @@ fn numbers_beyond_the_type_are_an_error_that_names_the_place() {
     assert!(error.contains("the state after block 2"), "{error}");
     let error = decoder.prefix(&[1, 2, 3]).unwrap_err().to_string();
     assert!(error.contains("the state after block 2"), "{error}");
+}
+
+#[test]
+fn signals_that_a_device_does_not_keep_are_refused_by_name_and_the_divergence_is_that_of_the_slices() {
+    let slices = Decoder::from_directory(&folder("llama")).unwrap();
+    let device = on_tensors("llama", NumberType::F32);
+    let ids = golden_ids("llama");
+    let prefix = device.prefix(&ids[..9]).unwrap();
+    for request in [
+        CaptureRequest { self_attention: true, ..CaptureRequest::default() },
+        CaptureRequest { information_contribution: true, ..CaptureRequest::default() },
+    ] {
+        let refused = device.extend(&prefix, &ids[9..], &request).unwrap_err();
+        assert!(refused.to_string().contains("CPU decoder alone"), "{refused}");
+    }
+    let states: Vec<f32> = (0..4 * 32).map(|i| ((i * 37 % 19) as f32 - 9.0) / 4.0).collect();
+    let others: Vec<f32> = states.iter().rev().copied().collect();
+    let (one, other) =
+        (slices.divergence(&states, &others).unwrap(), device.divergence(&states, &others).unwrap());
+    assert_close(&one, &other, 1e-4, "divergence");
 }
