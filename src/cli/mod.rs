@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 
 mod certify;
+mod check;
 mod convert;
 mod data_set;
 mod demo;
@@ -13,6 +14,7 @@ mod doctor;
 mod eval;
 mod failure;
 mod features;
+mod merge;
 mod models;
 mod open;
 mod output;
@@ -66,6 +68,10 @@ enum Command {
     Train(train::TrainArguments),
     /// Read answers and write evidence, one JSON line per record, in order
     Score(score::ScoreArguments),
+    /// Join shards of a run by row number, and say how its scores rank what is labelled
+    Merge(merge::MergeArguments),
+    /// Hold a run against limits: exit code 1 where one is not met
+    Check(check::CheckArguments),
     /// Compare detectors by grouped cross-validation on labelled answers
     Eval(eval::EvalArguments),
     /// Write a report of a run: HTML, Markdown, JSON or plain text
@@ -107,6 +113,8 @@ pub fn main() -> ExitCode {
         Some(Command::Convert(arguments)) => convert::run(&arguments),
         Some(Command::Train(arguments)) => train::run(&shared, &arguments),
         Some(Command::Score(arguments)) => score::run(&shared, &arguments),
+        Some(Command::Merge(arguments)) => merge::run(&arguments),
+        Some(Command::Check(arguments)) => check::run(&arguments),
         Some(Command::Eval(arguments)) => eval::run(&shared, &arguments),
         Some(Command::Report(arguments)) => report::run(&arguments),
         Some(Command::Models(arguments)) => models::run(&shared, &arguments),
