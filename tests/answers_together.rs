@@ -192,7 +192,7 @@ fn a_scored_file_has_the_lines_of_the_same_records_as_a_stream() {
     let (sandbox, _model) = tiny();
     sandbox.write_lines("data.jsonl", &records());
     let lines: Vec<String> = records().iter().map(ToString::to_string).collect();
-    let mut file = sandbox.run(&["score", "data.jsonl", "--model", "tiny"]).code(0).evidence();
+    let mut file = sandbox.run(&["score", "data.jsonl", "--together", "--model", "tiny"]).code(0).evidence();
     let stream = sandbox.run_with_input(&["score", "-", "--model", "tiny"], lines.join("\n").as_bytes());
     let stream = stream.code(0).evidence();
     for (one, other) in file.iter_mut().zip(&stream) {

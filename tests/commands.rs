@@ -11,11 +11,15 @@ mod certification;
 mod evidence_lines;
 #[path = "commands/failures.rs"]
 mod failures;
+#[path = "commands/gate.rs"]
+mod gate;
 #[path = "commands/hostile_text.rs"]
 mod hostile_text;
 #[path = "commands/machine.rs"]
 mod machine;
 #[path = "commands/reports.rs"]
 mod reports;
+#[path = "commands/shards.rs"]
+mod shards;
 #[path = "commands/signals.rs"]
 mod signals;

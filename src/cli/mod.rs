@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::model::{DeviceChoice, NumberType, Placement};
 
 mod certify;
+mod check;
 mod convert;
 mod data_set;
 mod demo;
@@ -16,6 +17,7 @@ mod eval;
 mod failure;
 mod features;
 mod lab;
+mod merge;
 mod models;
 mod open;
 mod output;
@@ -89,6 +91,10 @@ enum Command {
     Train(train::TrainArguments),
     /// Read answers and write evidence, one JSON line per record, in order
     Score(score::ScoreArguments),
+    /// Join shards of a run by row number, and say how its scores rank what is labelled
+    Merge(merge::MergeArguments),
+    /// Hold a run against limits: exit code 1 where one is not met
+    Check(check::CheckArguments),
     /// Compare detectors by grouped cross-validation on labelled answers
     Eval(eval::EvalArguments),
     /// Compare every detector of the papers and our own on labelled answers
@@ -132,6 +138,8 @@ pub fn main() -> ExitCode {
         Some(Command::Convert(arguments)) => convert::run(&arguments),
         Some(Command::Train(arguments)) => train::run(&shared, &arguments),
         Some(Command::Score(arguments)) => score::run(&shared, &arguments),
+        Some(Command::Merge(arguments)) => merge::run(&arguments),
+        Some(Command::Check(arguments)) => check::run(&arguments),
         Some(Command::Eval(arguments)) => eval::run(&shared, &arguments),
         Some(Command::Lab(arguments)) => lab::run(&shared, &arguments),
         Some(Command::Report(arguments)) => report::run(&arguments),

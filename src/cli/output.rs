@@ -9,23 +9,31 @@ use crate::text::{escaped_json, visible, visible_line};
 /// Writes `bytes` through a temporary file beside the target, synced and renamed. An existing file is
 /// left alone unless `force`.
 pub fn write_new(path: &Path, bytes: &[u8], force: bool) -> Outcome {
+    write_new_with(path, force, &|out| out.write_all(bytes))
+}
+
+/// The same for what is written piece by piece.
+pub fn write_new_with(path: &Path, force: bool, write: &dyn Fn(&mut dyn Write) -> io::Result<()>) -> Outcome {
     if path.exists() && !force {
         return Err(Failure::Usage(format!(
             "{} exists already; choose another name with --output, or say --force to replace it",
             path.display()
         )));
     }
-    write_atomically(path, bytes)
+    write_atomically(path, write)
         .map_err(|error| Failure::input_message(format!("cannot write {}: {error}", path.display())))
 }
 
-fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_atomically(path: &Path, write: &dyn Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
     let mut file = readable_by_others(&mut tempfile::Builder::new()).tempfile_in(folder)?;
-    file.write_all(bytes)?;
+    let mut buffered = io::BufWriter::new(&mut file);
+    write(&mut buffered)?;
+    buffered.flush()?;
+    drop(buffered);
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())

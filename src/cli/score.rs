@@ -1,15 +1,16 @@
 //! `ragscope score`: evidence, one JSON line per record, in order, flushed.
 
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use clap::{Args, ValueEnum};
 
 use crate::certify::Alpha;
 use crate::data::formats::{jsonl::Records, own};
 use crate::data::{BadRow, Dataset, Row};
-use crate::evidence::{Evidence, Status, write_line};
+use crate::evidence::{Evidence, Status};
 use crate::inspect::{
     ChunkFilter, Generation, HeadFiles, Inspector, Plan, bind_detectors, is_generated,
     is_generated_without_passage, same_prompt_runs,
@@ -23,6 +24,12 @@ use super::session::failure_of;
 use super::signals::{cancel_on_interrupt, cancelled};
 use super::thresholds::alpha_of;
 use super::{Failure, Outcome, Shared, output};
+
+mod shard;
+mod sink;
+
+use shard::Shard;
+use sink::{Done, Sink};
 
 /// Options of `ragscope score`.
 #[derive(Debug, Args)]
@@ -40,8 +47,34 @@ pub struct ScoreArguments {
     /// Replace the output file if it exists
     #[arg(long)]
     force: bool,
+    /// Score only shard I of N: the rows whose number, from 0, leaves the remainder I - 1 when divided by N
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
+    /// Continue the output file: whole lines stay, a torn last line is cut off, the rest is scored
+    #[arg(long, conflicts_with = "force")]
+    resume: bool,
+    /// Read neighbours with the same question and passages together: faster, and the last digits may differ
+    /// from those of a shard or a stream (the lines say so)
+    #[arg(long, conflicts_with_all = ["shard", "resume"])]
+    together: bool,
+    #[command(flatten)]
+    stream: StreamArguments,
     #[command(flatten)]
     generation: GenerationArguments,
+}
+
+/// What a stream cannot say of itself, so that its lines fit those of the whole data.
+#[derive(Debug, Args)]
+struct StreamArguments {
+    /// Name of the data that standard input is, or is a part of
+    #[arg(long, value_name = "NAME")]
+    data_name: Option<String>,
+    /// Its hash, as the lines of other parts carry it
+    #[arg(long, value_name = "HASH")]
+    data_hash: Option<String>,
+    /// Row number of the first record of standard input
+    #[arg(long, value_name = "ROW", default_value_t = 0)]
+    first_row: usize,
 }
 
 /// How answers are written where the data has none.
@@ -106,70 +139,63 @@ impl GenerationArguments {
     }
 }
 
+impl StreamArguments {
+    fn named(&self) -> bool {
+        self.data_name.is_some() || self.data_hash.is_some() || self.first_row > 0
+    }
+}
+
 /// Scores a data set or a stream.
 pub fn run(shared: &Shared, arguments: &ScoreArguments) -> Outcome {
     let generation = arguments.generation.generation()?;
     let from_input = arguments.data.as_os_str() == "-";
-    let dataset = if from_input {
-        Dataset::stream("standard input")
+    if !from_input && arguments.stream.named() {
+        return Err(Failure::Usage(
+            "--data-name, --data-hash and --first-row describe a stream: they go with DATA `-`".to_owned(),
+        ));
+    }
+    if arguments.resume && arguments.output.as_os_str() == "-" {
+        return Err(Failure::Usage(
+            "--resume continues a file: name it with --output (standard output cannot be read back)"
+                .to_owned(),
+        ));
+    }
+    let mut dataset = if from_input {
+        Dataset::stream(arguments.stream.data_name.as_deref().unwrap_or("standard input"))
     } else {
         DataArguments { data: arguments.data.clone(), layout: arguments.layout.clone() }.open()?
     };
+    if let Some(hash) = &arguments.stream.data_hash {
+        dataset.hash.clone_from(hash);
+    }
     let plan = arguments.inspection.plan(shared, dataset)?;
     let location = ModelLocation::parse(plan.model.as_deref(), &plan.cache).map_err(Failure::model)?;
     let model = LanguageModel::open_on(&location, &plan.cache, plan.placement).map_err(Failure::model)?;
-    let mut inspector = inspector(&plan, &model)?;
-    let mut sink = Sink::open(&arguments.output, arguments.force)?;
+    let mut inspector = inspector(&plan, &model, arguments.together)?;
+    let (sink, done) = if arguments.resume {
+        Sink::resume(&arguments.output, inspector.provenance())?
+    } else {
+        (Sink::open(&arguments.output, arguments.force)?, Done::default())
+    };
     let cancel = cancel_on_interrupt();
     if let Some((settings, filter)) = generation {
         inspector = inspector.with_generation(Generation { settings, filter, cancel: Arc::clone(&cancel) });
     }
-    let mut tally = Tally::default();
-    if from_input {
-        let stdin = io::stdin().lock();
-        for record in Records::new(stdin, "standard input") {
-            if cancelled(&cancel) {
-                return Err(Failure::Interrupted);
-            }
-            let record = record.map_err(Failure::input)?;
-            let row = match record.content {
-                Ok(line) => own::parse_line(&line, record.row, record.line),
-                Err(reason) => {
-                    Row::Bad(BadRow { row: record.row, id: None, line: Some(record.line), reason })
-                }
-            };
-            let evidence = inspector.inspect(&row);
-            // An answer that was being written is no evidence of anything.
-            if cancelled(&cancel) && evidence.reading.is_none() {
-                return Err(Failure::Interrupted);
-            }
-            if !sink.write(&evidence)? {
-                return Ok(());
-            }
-            tally.count(&evidence);
-        }
+    let mut scoring = Scoring { inspector, sink, done, cancel, tally: Tally::default() };
+    let ours = |row: usize| arguments.shard.is_none_or(|shard| shard.holds(row));
+    let read_on = if from_input {
+        scoring.stream(arguments.stream.first_row, &ours)?
     } else {
-        let bar = progress_bar("records");
-        bar.set_length(plan.dataset.rows.len() as u64);
-        for run in same_prompt_runs(&plan.dataset.rows) {
-            if cancelled(&cancel) {
-                bar.finish_and_clear();
-                return Err(Failure::Interrupted);
-            }
-            for evidence in inspector.inspect_many(run) {
-                // An answer that was being written is no evidence of anything.
-                if cancelled(&cancel) && evidence.answer.is_none() {
-                    bar.finish_and_clear();
-                    return Err(Failure::Interrupted);
-                }
-                if !sink.write(&evidence)? {
-                    return Ok(());
-                }
-                tally.count(&evidence);
-                bar.inc(1);
-            }
-        }
-        bar.finish_and_clear();
+        let rows: Vec<&Row> = plan.dataset.rows.iter().filter(|row| ours(number_of(row))).collect();
+        scoring.data_set(&rows, arguments.together)?
+    };
+    if !read_on {
+        return Ok(());
+    }
+    scoring.done.finish()?;
+    let tally = &scoring.tally;
+    if arguments.resume {
+        output::tell(&format!("{} records were there already", scoring.done.len()));
     }
     output::tell(&format!(
         "{} records: {} ok, {} partial, {} in error",
@@ -184,7 +210,85 @@ pub fn run(shared: &Shared, arguments: &ScoreArguments) -> Outcome {
     Ok(())
 }
 
-fn inspector<'m>(plan: &Plan, model: &'m LanguageModel) -> Outcome<Inspector<'m>> {
+fn number_of(row: &Row) -> usize {
+    match row {
+        Row::Example(example) => example.row,
+        Row::Bad(bad) => bad.row,
+    }
+}
+
+/// A run on its way.
+struct Scoring<'m> {
+    inspector: Inspector<'m>,
+    sink: Sink,
+    done: Done,
+    cancel: Arc<AtomicBool>,
+    tally: Tally,
+}
+
+impl Scoring<'_> {
+    /// Standard input, whose first record is row `first`; `false` when nobody reads the output any more.
+    fn stream(&mut self, first: usize, ours: &dyn Fn(usize) -> bool) -> Outcome<bool> {
+        for record in Records::new(io::stdin().lock(), "standard input") {
+            let record = record.map_err(Failure::input)?;
+            let number = first.saturating_add(record.row);
+            if !ours(number) {
+                continue;
+            }
+            let row = match record.content {
+                Ok(line) => own::parse_line(&line, number, record.line),
+                Err(reason) => Row::Bad(BadRow { row: number, id: None, line: Some(record.line), reason }),
+            };
+            if !self.done.holds(&row)? && !self.write(&[&row])? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The rows of a data set, in order.
+    fn data_set(&mut self, rows: &[&Row], together: bool) -> Outcome<bool> {
+        let mut there = 0;
+        while there < rows.len() && self.done.holds(rows[there])? {
+            there += 1;
+        }
+        let rows = &rows[there..];
+        let bar = progress_bar("records");
+        bar.set_length(rows.len() as u64);
+        let runs: Vec<&[&Row]> =
+            if together { same_prompt_runs(rows).collect() } else { rows.chunks(1).collect() };
+        for run in runs {
+            let read_on = self.write(run);
+            if !matches!(read_on, Ok(true)) {
+                bar.finish_and_clear();
+                return read_on;
+            }
+            bar.inc(run.len() as u64);
+        }
+        bar.finish_and_clear();
+        Ok(true)
+    }
+
+    /// Inspects neighbours and writes a line for each.
+    fn write(&mut self, rows: &[&Row]) -> Outcome<bool> {
+        if cancelled(&self.cancel) {
+            return Err(Failure::Interrupted);
+        }
+        for evidence in self.inspector.inspect_many(rows) {
+            // An answer that was being written is no evidence of anything.
+            if cancelled(&self.cancel) && evidence.reading.is_none() {
+                return Err(Failure::Interrupted);
+            }
+            if !self.sink.write(&evidence)? {
+                return Ok(false);
+            }
+            self.tally.count(&evidence);
+        }
+        Ok(true)
+    }
+}
+
+fn inspector<'m>(plan: &Plan, model: &'m LanguageModel, together: bool) -> Outcome<Inspector<'m>> {
     let heads = HeadFiles::read(&plan.heads).map_err(failure_of)?;
     let (detectors, notice) = bind_detectors(model, &plan.heads, &heads).map_err(failure_of)?;
     if let Some(notice) = notice {
@@ -195,45 +299,10 @@ fn inspector<'m>(plan: &Plan, model: &'m LanguageModel) -> Outcome<Inspector<'m>
     provenance.model = Some(model.text.facts.name.clone());
     provenance.model_hash = Some(model.text.facts.short_hash().to_owned());
     provenance.head_hash = heads.hash_for(model.text.facts.short_hash()).map_err(failure_of)?;
+    if together {
+        provenance.settings.insert("answers_of_one_prompt".to_owned(), "read together".to_owned());
+    }
     Ok(Inspector::new(source, provenance).with_model(model, detectors))
-}
-
-/// Where lines go. A file appears under its name only as a whole... line by line: what was flushed is
-/// kept when the run is killed.
-struct Sink {
-    out: Box<dyn Write>,
-}
-
-impl Sink {
-    fn open(path: &Path, force: bool) -> Outcome<Self> {
-        if path.as_os_str() == "-" {
-            return Ok(Self { out: Box::new(io::stdout()) });
-        }
-        let mut options = std::fs::OpenOptions::new();
-        options.write(true);
-        let opened = if force {
-            options.create(true).truncate(true).open(path)
-        } else {
-            options.create_new(true).open(path)
-        };
-        match opened {
-            Ok(file) => Ok(Self { out: Box::new(file) }),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Failure::Usage(format!(
-                "{} exists already; choose another name with --output, or say --force to replace it",
-                path.display()
-            ))),
-            Err(error) => Err(Failure::input_message(format!("cannot write {}: {error}", path.display()))),
-        }
-    }
-
-    /// `false` when nobody reads any more (`| head`): a quiet end, not an error.
-    fn write(&mut self, evidence: &Evidence) -> Outcome<bool> {
-        match write_line(evidence, &mut self.out).and_then(|()| self.out.flush()) {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-            Err(error) => Err(Failure::input_message(format!("cannot write evidence: {error}"))),
-        }
-    }
 }
 
 #[derive(Default)]

@@ -1,11 +1,13 @@
 //! Evidence and decisions: the record on disk, and the pure function that turns it into findings.
 
+mod comparison;
 mod decide;
 mod findings;
 mod record;
 mod store;
 mod thresholds;
 
+pub use comparison::difference;
 pub use decide::{chosen_detector, decide};
 pub use findings::{Findings, FlaggedSpan};
 pub use record::{
