@@ -3,7 +3,8 @@
 //!
 //! The unit is the source: answers to one source are not exchangeable with answers to others, so the loss of a source is
 //! the mean over its answers of the share of unsupported tokens that no highlighting reaches. An answer without
-//! unsupported tokens loses nothing.
+//! unsupported tokens loses nothing, so that where few answers have any, a large beta promises next to nothing: no
+//! flag at all would keep it. [`Population::Affected`] therefore averages over the answers that have some.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -18,17 +19,30 @@ fn grid() -> Vec<f64> {
     std::iter::once(0.0).chain(steps).collect()
 }
 
+/// Whose missed share is bounded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Population {
+    /// Every answer; one without unsupported tokens loses nothing.
+    All,
+    /// Answers that have unsupported tokens.
+    Affected,
+}
+
 /// What every threshold costs and misses, source by source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HighlightingCurves {
     thresholds: Vec<f64>,
+    /// All of them: what a threshold costs is counted on every answer.
     sources: Vec<SourceCurve>,
+    /// Those with an answer of the population.
+    calibrating: Vec<usize>,
 }
 
 /// One source, a value per threshold each.
 #[derive(Debug, Clone, PartialEq)]
 struct SourceCurve {
-    /// Mean missed share.
+    /// Mean missed share; empty where no answer is of the population.
     loss: Vec<f64>,
     flagged_tokens: Vec<usize>,
     tokens: usize,
@@ -59,25 +73,26 @@ pub struct HighlightingLevel {
 impl HighlightingCurves {
     /// Curves of answers grouped by source; `source_of`: one number an answer.
     #[must_use]
-    pub fn new(answers: &[ScoredAnswer], source_of: &[usize]) -> Self {
+    pub fn new(answers: &[ScoredAnswer], source_of: &[usize], population: Population) -> Self {
         let thresholds = grid();
         let count = source_of.iter().max().map_or(0, |last| last + 1);
         let mut members: Vec<Vec<&ScoredAnswer>> = vec![Vec::new(); count];
         for (answer, &source) in answers.iter().zip(source_of) {
             members[source].push(answer);
         }
-        let sources = members
+        let sources: Vec<SourceCurve> = members
             .into_par_iter()
             .filter(|members| !members.is_empty())
-            .map(|members| SourceCurve::new(&members, &thresholds))
+            .map(|members| SourceCurve::new(&members, &thresholds, population))
             .collect();
-        Self { thresholds, sources }
+        let calibrating = (0..sources.len()).filter(|&source| !sources[source].loss.is_empty()).collect();
+        Self { thresholds, sources, calibrating }
     }
 
     /// Sources that the promise rests on.
     #[must_use]
     pub const fn sources(&self) -> usize {
-        self.sources.len()
+        self.calibrating.len()
     }
 
     /// The largest threshold with n/(n+1) mean loss + 1/(n+1) <= beta over the chosen sources.
@@ -94,8 +109,8 @@ impl HighlightingCurves {
     /// source, the threshold chosen on one half and judged on the other.
     #[must_use]
     pub fn level(&self, beta: f64, halves: usize, seed: u64) -> HighlightingLevel {
-        let all: Vec<usize> = (0..self.sources.len()).collect();
-        let place = self.place(&all, beta);
+        let all = &self.calibrating;
+        let place = self.place(all, beta);
         let realised: Vec<f64> = (0..halves)
             .into_par_iter()
             .filter_map(|number| {
@@ -129,19 +144,24 @@ impl HighlightingCurves {
 }
 
 impl SourceCurve {
-    fn new(answers: &[&ScoredAnswer], thresholds: &[f64]) -> Self {
-        let clean: Vec<&&ScoredAnswer> =
-            answers.iter().filter(|answer| !answer.unsupported.iter().any(|label| *label)).collect();
+    fn new(answers: &[&ScoredAnswer], thresholds: &[f64], population: Population) -> Self {
+        let (affected, clean): (Vec<&ScoredAnswer>, Vec<&ScoredAnswer>) =
+            answers.iter().copied().partition(|answer| answer.unsupported.iter().any(|label| *label));
+        let counted = match population {
+            Population::All => answers.to_vec(),
+            Population::Affected => affected,
+        };
+        let thresholds_of_loss = if counted.is_empty() { &[] } else { thresholds };
         let flagged = |answer: &ScoredAnswer, threshold: f64| {
             answer.scores.iter().filter(|score| **score >= threshold).count()
         };
         let at = |of: &dyn Fn(f64) -> usize| thresholds.iter().map(|threshold| of(*threshold)).collect();
         Self {
-            loss: thresholds
+            loss: thresholds_of_loss
                 .iter()
                 .map(|&threshold| {
-                    let shares = answers.iter().map(|answer| answer.missed_share(threshold));
-                    shares.sum::<f64>() / answers.len() as f64
+                    let shares = counted.iter().map(|answer| answer.missed_share(threshold));
+                    shares.sum::<f64>() / counted.len() as f64
                 })
                 .collect(),
             flagged_tokens: at(&|threshold| answers.iter().map(|answer| flagged(answer, threshold)).sum()),
@@ -185,7 +205,7 @@ mod tests {
             let mut means = Vec::new();
             for number in 0..60 {
                 let (answers, source_of) = answers(&mut random, sources);
-                let curves = HighlightingCurves::new(&answers, &source_of);
+                let curves = HighlightingCurves::new(&answers, &source_of, Population::All);
                 means.push(curves.level(beta, 1, number).realised.unwrap());
             }
             let mean = means.iter().sum::<f64>() / 60.0;
@@ -197,18 +217,37 @@ mod tests {
     #[test]
     fn so_few_sources_that_nothing_can_be_promised_say_so() {
         let (answers, source_of) = answers(&mut Random::new(1), 8);
-        let level = HighlightingCurves::new(&answers, &source_of).level(0.1, 10, 1);
+        let level = HighlightingCurves::new(&answers, &source_of, Population::All).level(0.1, 10, 1);
         assert_eq!((level.threshold, level.realised, level.halves), (None, None, 0));
-        assert_eq!(HighlightingCurves::new(&[], &[]).level(0.5, 3, 1).threshold, None);
+        assert_eq!(HighlightingCurves::new(&[], &[], Population::Affected).level(0.5, 3, 1).threshold, None);
     }
 
     #[test]
     fn a_larger_beta_never_flags_more() {
         let (answers, source_of) = answers(&mut Random::new(2), 100);
-        let curves = HighlightingCurves::new(&answers, &source_of);
+        let curves = HighlightingCurves::new(&answers, &source_of, Population::All);
         let levels: Vec<HighlightingLevel> =
             [0.05, 0.1, 0.2, 0.4].iter().map(|beta| curves.level(*beta, 0, 0)).collect();
         assert!(levels.windows(2).all(|pair| pair[0].threshold <= pair[1].threshold));
         assert!(levels.windows(2).all(|pair| pair[0].flagged_tokens >= pair[1].flagged_tokens));
+    }
+
+    #[test]
+    fn clean_answers_make_the_promise_cheap_and_the_affected_population_does_not_count_them() {
+        let wrong = ScoredAnswer { scores: vec![0.2, 0.9], unsupported: vec![true, false] };
+        let clean = ScoredAnswer { scores: vec![0.1], unsupported: vec![false] };
+        let answers: Vec<ScoredAnswer> =
+            (0..40).flat_map(|_| [wrong.clone(), clean.clone(), clean.clone()]).collect();
+        let source_of: Vec<usize> = (0..120).map(|answer| answer / 3).collect();
+        let threshold = |population| {
+            HighlightingCurves::new(&answers, &source_of, population).level(0.4, 0, 0).threshold.unwrap()
+        };
+        // Missing everything costs a third over all answers, and all over the affected ones.
+        assert!(threshold(Population::All) > 0.99);
+        assert!(threshold(Population::Affected) <= 0.2);
+        let mixed: Vec<usize> = (0..120).collect();
+        let curves = HighlightingCurves::new(&answers, &mixed, Population::Affected);
+        assert_eq!(curves.sources(), 40);
+        assert_eq!(curves.level(0.4, 0, 0).alarmed_answers, Some(1.0 - 1.0));
     }
 }

@@ -26,7 +26,7 @@ pub use conformal::{Calibration, Quantile, coverage_band, minimum_values};
 pub use diagnostics::{AlphaRow, Diagnostics, DiagnosticsSettings, ModeDiagnostics, diagnose};
 pub use error::CertifyError;
 pub use guarantee::{ChunkGuarantee, end_to_end_floor, missed_tokens_statement, without_threshold};
-pub use highlighting::{HighlightingCurves, HighlightingLevel};
+pub use highlighting::{HighlightingCurves, HighlightingLevel, Population};
 pub use intervals::{Bounds, clopper_pearson};
 pub use kolmogorov_smirnov::{KolmogorovSmirnov, kolmogorov_smirnov};
 pub use labels::{ChunkLabels, LabelChunk, LabelQuestion, LabelSettings, Similarity, label_chunks};

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::certify::{HighlightingCurves, ScoredAnswer};
+use crate::certify::{HighlightingCurves, Population, ScoredAnswer};
 use crate::detect::{AnswerFeatures, DetectError, FeatureBlock, MlpSettings, layer_name};
 use crate::metrics::{Measure, RESAMPLES};
 use crate::reading::StateLayer;
@@ -176,7 +176,10 @@ pub fn evaluate(
     let highlighting = staged
         .iter()
         .filter(|((name, stage), _)| *stage == Stage::Smoothed && settings.certified.contains(name))
-        .map(|((name, _), scores)| highlighting_row(name, &ground, &scores.tokens, settings))
+        .flat_map(|((name, _), scores)| {
+            [Population::All, Population::Affected]
+                .map(|population| highlighting_row(name, &ground, &scores.tokens, population, settings))
+        })
         .collect();
     let curves = if shown.is_empty() {
         Vec::new()
@@ -238,6 +241,7 @@ fn highlighting_row(
     name: &str,
     ground: &Ground<'_>,
     smoothed: &[f64],
+    population: Population,
     settings: &EvaluationSettings,
 ) -> HighlightingRow {
     let scored = |answer: &super::StoredAnswer| ScoredAnswer {
@@ -245,9 +249,10 @@ fn highlighting_row(
         unsupported: ground.token_labels[answer.tokens()].to_vec(),
     };
     let answers: Vec<ScoredAnswer> = ground.answers.iter().map(scored).collect();
-    let curves = HighlightingCurves::new(&answers, &ground.source_of);
+    let curves = HighlightingCurves::new(&answers, &ground.source_of, population);
     HighlightingRow {
         name: name.to_owned(),
+        population,
         sources: curves.sources(),
         levels: BETAS.iter().map(|beta| curves.level(*beta, HALVES, settings.seed)).collect(),
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::certify::HighlightingLevel;
+use crate::certify::{HighlightingLevel, Population};
 use crate::metrics::{Interval, Measure, Ranking, SpanOverlap};
 
 use super::{ComparisonRow, EvaluationSettings};
@@ -130,6 +130,8 @@ pub struct LookbackRow {
 pub struct HighlightingRow {
     /// Name of the method.
     pub name: String,
+    /// Whose missed share is bounded.
+    pub population: Population,
     /// Sources that the promise rests on.
     pub sources: usize,
     /// One for each beta.

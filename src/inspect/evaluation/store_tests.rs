@@ -180,13 +180,14 @@ fn a_changed_header_or_feature_is_noticed() {
     let path = folder.path().join("shard-00000.safetensors");
     let mut bytes = fs::read(&path).unwrap();
     let data = 8 + u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
-    bytes[data + 1] ^= 1;
+    let layout: serde_json::Value = serde_json::from_slice(&bytes[8..data]).unwrap();
+    let likelihood = layout["likelihood"]["data_offsets"][0].as_u64().unwrap() as usize;
+    bytes[data + likelihood + 1] ^= 1;
     fs::write(&path, bytes).unwrap();
     let store = FeatureStore::read(folder.path()).unwrap();
-    // The first tensor of the file.
-    let message = store.load(FeatureBlock::Divergence).unwrap_err().to_string();
-    assert!(message.contains("divergence does not match"), "{message}");
-    assert!(store.stored(FeatureBlock::Divergence).is_err() && store.verify().is_err());
+    let message = store.load(FeatureBlock::Likelihood).unwrap_err().to_string();
+    assert!(message.contains("likelihood does not match"), "{message}");
+    assert!(store.stored(FeatureBlock::Likelihood).is_err() && store.verify().is_err());
     assert!(store.load(FeatureBlock::ContextRatio).is_ok());
     drop(store);
     let path = folder.path().join(HEADER);

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::certify::Population;
 use crate::metrics::{Interval, Measure, macro_mean};
 use crate::text::visible_line;
 
@@ -168,6 +169,7 @@ impl EvaluationReport {
     fn highlighting_table(&self) -> Table {
         let head = [
             "method",
+            "answers counted",
             "beta: missed share at most",
             "threshold",
             "tokens flagged",
@@ -178,8 +180,13 @@ impl EvaluationReport {
         let number = |value: Option<f64>| value.map_or("n/a".to_owned(), |value| format!("{value:.3}"));
         for row in &self.highlighting {
             for level in &row.levels {
+                let population = match row.population {
+                    Population::All => "all",
+                    Population::Affected => "with unsupported tokens",
+                };
                 rows.push(vec![
                     row.name.clone(),
+                    format!("{population} ({} sources)", row.sources),
                     format!("{}", level.beta),
                     level.threshold.map_or_else(
                         || format!("none: {} sources are too few", row.sources),
