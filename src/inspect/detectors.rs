@@ -6,9 +6,11 @@ use sha2::{Digest, Sha256};
 
 use crate::detect::{
     AnswerHead, DetectError, Detector, ModelIdentity, NegativeLogLikelihood, TokenHead, TokenHeadCard,
+    signals_of,
 };
 use crate::evidence::Thresholds;
 use crate::model::StateLayer;
+use crate::reading::KeptSignals;
 
 use super::InspectError;
 
@@ -87,6 +89,7 @@ pub struct Detectors {
     /// Look-back ratios to factuality.
     pub answer: Option<AnswerHead>,
     layers: Vec<StateLayer>,
+    signals: KeptSignals,
 }
 
 impl Detectors {
@@ -95,17 +98,30 @@ impl Detectors {
         let token = TokenHead::from_bytes(&files.token, model)?;
         let answer = AnswerHead::from_bytes(&files.answer, model)?;
         let layers = token.layers();
+        let signals = signals_of(&token.card().blocks);
         Ok(Self {
             token: vec![Box::new(token), Box::new(NegativeLogLikelihood)],
             answer: Some(answer),
             layers,
+            signals,
         })
     }
 
     /// What is left for a model without heads of its own: the untrained baseline.
     #[must_use]
     pub fn untrained() -> Self {
-        Self { token: vec![Box::new(NegativeLogLikelihood)], answer: None, layers: Vec::new() }
+        Self {
+            token: vec![Box::new(NegativeLogLikelihood)],
+            answer: None,
+            layers: Vec::new(),
+            signals: KeptSignals::default(),
+        }
+    }
+
+    /// What else a reading must keep.
+    #[must_use]
+    pub const fn signals(&self) -> KeptSignals {
+        self.signals
     }
 
     /// Layers whose hidden states a reading must keep.

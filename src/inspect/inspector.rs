@@ -34,7 +34,8 @@ impl<'m> Inspector<'m> {
     /// From now on answers are read.
     #[must_use]
     pub fn with_model(mut self, model: &'m LanguageModel, detectors: Detectors) -> Self {
-        self.reading = Some((Reader::new(model, detectors.layers().to_vec()), detectors));
+        let reader = Reader::new(model, detectors.layers().to_vec()).keeping(detectors.signals());
+        self.reading = Some((reader, detectors));
         self
     }
 
