@@ -11,6 +11,8 @@ mod certification;
 mod evidence_lines;
 #[path = "commands/failures.rs"]
 mod failures;
+#[path = "commands/highlighting.rs"]
+mod highlighting;
 #[path = "commands/hostile_text.rs"]
 mod hostile_text;
 #[path = "commands/machine.rs"]

@@ -12,6 +12,7 @@ mod doctor;
 mod eval;
 mod failure;
 mod features;
+mod highlighting;
 mod models;
 mod open;
 mod output;
@@ -59,6 +60,8 @@ enum Command {
     Open(open::OpenArguments),
     /// Certify retrieval: calibrate, print m1, m2, coverage, recall and the verdict over alpha
     Certify(certify::CertifyArguments),
+    /// Certify the highlighting: the token threshold that misses at most a share beta of unsupported tokens
+    Highlighting(highlighting::HighlightingArguments),
     /// Train the token and answer heads on labelled answers
     Train(train::TrainArguments),
     /// Read answers and write evidence, one JSON line per record, in order
@@ -101,6 +104,7 @@ pub fn main() -> ExitCode {
         None => demo::run(&shared),
         Some(Command::Open(arguments)) => open::run(&shared, &arguments),
         Some(Command::Certify(arguments)) => certify::run(&shared, &arguments),
+        Some(Command::Highlighting(arguments)) => highlighting::run(&shared, &arguments),
         Some(Command::Train(arguments)) => train::run(&shared, &arguments),
         Some(Command::Score(arguments)) => score::run(&shared, &arguments),
         Some(Command::Eval(arguments)) => eval::run(&shared, &arguments),

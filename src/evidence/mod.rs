@@ -2,12 +2,14 @@
 
 mod decide;
 mod findings;
+mod highlighting;
 mod record;
 mod store;
 mod thresholds;
 
 pub use decide::{chosen_detector, decide};
 pub use findings::{Findings, FlaggedSpan};
+pub use highlighting::{HighlightingError, LabelledAnswers, labelled_answers, scores_of};
 pub use record::{
     ChunkEvidence, DetectorScores, Evidence, LabelledSpan, Lookback, Provenance, Reading, SCHEMA, Status,
 };
