@@ -13,6 +13,8 @@ mod evidence_lines;
 mod failures;
 #[path = "commands/gate.rs"]
 mod gate;
+#[path = "commands/highlighting.rs"]
+mod highlighting;
 #[path = "commands/hostile_text.rs"]
 mod hostile_text;
 #[path = "commands/machine.rs"]

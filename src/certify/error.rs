@@ -1,6 +1,7 @@
 //! What can go wrong with a certificate.
 
 use super::artefact::ARTEFACT_SCHEMA;
+use super::highlighting::HIGHLIGHTING_SCHEMA;
 
 /// Errors of the certify room.
 #[derive(Debug, thiserror::Error)]
@@ -25,4 +26,24 @@ pub enum CertifyError {
     OtherSchema { found: String },
     #[error("the calibration is not readable: {reason}; make it again with `ragscope certify`")]
     Unreadable { reason: String },
+    #[error("{tokens} token scores and {labels} labels; every token of an answer needs one of each")]
+    TokensAndLabels { tokens: usize, labels: usize },
+    #[error("token {number} has the smoothed score {score}, expected one from 0 to 1")]
+    TokenScore { number: usize, score: f64 },
+    #[error("{reason}; calibrate on more sources or choose a larger beta")]
+    NoHighlightingThreshold { reason: String },
+    #[error(
+        "the highlighting was not calibrated for these scores: {differences}; calibrate it on labelled answers \
+         scored in the same way with `ragscope highlighting`"
+    )]
+    OtherHighlighting { differences: String },
+    #[error(
+        "the calibration of the highlighting has schema {found:?}, expected {HIGHLIGHTING_SCHEMA:?}; make it \
+         again with this version"
+    )]
+    OtherHighlightingSchema { found: String },
+    #[error(
+        "the calibration of the highlighting is not readable: {reason}; make it again with `ragscope highlighting`"
+    )]
+    UnreadableHighlighting { reason: String },
 }

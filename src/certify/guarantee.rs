@@ -1,5 +1,5 @@
 //! What is guaranteed, in the words that every view, report and command prints. Nothing else in the
-//! crate may phrase a guarantee.
+//! crate may phrase a guarantee (that of the highlighting is worded in `highlighting::statement`).
 
 use super::conformal::{coverage_band, minimum_values};
 use super::{Alpha, CalibrationMode};
@@ -113,25 +113,6 @@ pub fn end_to_end_floor(recall: &Measure, alpha: Alpha) -> Measure {
     }
 }
 
-/// What conformal risk control (arXiv 2208.02814) says about the highlighting, beta in thousandths,
-/// calibrated on `answers` answers; no threshold can promise less than 1 / (answers + 1).
-#[must_use]
-pub fn missed_tokens_statement(beta_thousandths: u16, answers: usize) -> String {
-    let beta = f64::from(beta_thousandths) / 1000.0;
-    let share = format!("{} %", f64::from(beta_thousandths) / 10.0);
-    if answers == 0 {
-        return "not calibrated: the highlighting carries no guarantee".to_owned();
-    }
-    if (answers + 1) * usize::from(beta_thousandths) < 1000 {
-        let minimum = match beta_thousandths {
-            0 => return "no threshold can promise that nothing is missed".to_owned(),
-            positive => 1000_usize.div_ceil(usize::from(positive)) - 1,
-        };
-        return format!("no guarantee possible below {minimum} answers at beta = {beta}");
-    }
-    format!("on average at most {share} of an answer's unsupported tokens are missed by the highlighting")
-}
-
 /// 1 - alpha, rounded once.
 fn kept(alpha: Alpha) -> f64 {
     f64::from(1000 - alpha.thousandths()) / 1000.0
@@ -191,14 +172,5 @@ mod tests {
         };
         let limits = pooled.limits().join("\n");
         assert!(limits.contains("not exchangeable") && limits.contains("n/a (no questions)"), "{limits}");
-    }
-
-    #[test]
-    fn the_token_statement_says_when_it_is_infeasible() {
-        assert!(missed_tokens_statement(100, 200).contains("at most 10 % of an answer's unsupported tokens"));
-        assert_eq!(missed_tokens_statement(100, 9).split(' ').next(), Some("on"));
-        assert_eq!(missed_tokens_statement(100, 8), "no guarantee possible below 9 answers at beta = 0.1");
-        assert!(missed_tokens_statement(0, 8).starts_with("no threshold"));
-        assert!(missed_tokens_statement(100, 0).starts_with("not calibrated"));
     }
 }

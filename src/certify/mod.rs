@@ -4,13 +4,14 @@
 //! scores make a [`Calibration`], stored as a [`CalibrationArtefact`]; it gives every later chunk a
 //! [`PValue`], and a chunk is trusted iff p > alpha. [`diagnose`] and [`judge`] tell whether the
 //! retriever suits this at all; [`ChunkGuarantee`] holds the only wording of what is guaranteed.
+//! [`highlighting`] does the same for the flagged tokens.
 
 mod artefact;
 mod conformal;
 mod diagnostics;
 mod error;
 mod guarantee;
-mod highlighting;
+pub mod highlighting;
 mod intervals;
 mod kolmogorov_smirnov;
 mod labels;
@@ -25,8 +26,7 @@ pub use artefact::{ARTEFACT_SCHEMA, CalibrationArtefact, CalibrationCounts, Cali
 pub use conformal::{Calibration, Quantile, coverage_band, minimum_values};
 pub use diagnostics::{AlphaRow, Diagnostics, DiagnosticsSettings, ModeDiagnostics, diagnose};
 pub use error::CertifyError;
-pub use guarantee::{ChunkGuarantee, end_to_end_floor, missed_tokens_statement, without_threshold};
-pub use highlighting::{HighlightingCurves, HighlightingLevel, Population};
+pub use guarantee::{ChunkGuarantee, end_to_end_floor, without_threshold};
 pub use intervals::{Bounds, clopper_pearson};
 pub use kolmogorov_smirnov::{KolmogorovSmirnov, kolmogorov_smirnov};
 pub use labels::{ChunkLabels, LabelChunk, LabelQuestion, LabelSettings, Similarity, label_chunks};

@@ -16,6 +16,7 @@ mod doctor;
 mod eval;
 mod failure;
 mod features;
+mod highlighting;
 mod lab;
 mod merge;
 mod models;
@@ -87,6 +88,8 @@ enum Command {
     Certify(certify::CertifyArguments),
     /// Write any data set as ragscope's own JSONL, and say what was tolerated
     Convert(convert::ConvertArguments),
+    /// Certify the highlighting: the token threshold that misses at most a share beta of unsupported tokens
+    Highlighting(highlighting::HighlightingArguments),
     /// Train the token and answer heads on labelled answers
     Train(train::TrainArguments),
     /// Read answers and write evidence, one JSON line per record, in order
@@ -136,6 +139,7 @@ pub fn main() -> ExitCode {
         Some(Command::Open(arguments)) => open::run(&shared, &arguments),
         Some(Command::Certify(arguments)) => certify::run(&shared, &arguments),
         Some(Command::Convert(arguments)) => convert::run(&arguments),
+        Some(Command::Highlighting(arguments)) => highlighting::run(&shared, &arguments),
         Some(Command::Train(arguments)) => train::run(&shared, &arguments),
         Some(Command::Score(arguments)) => score::run(&shared, &arguments),
         Some(Command::Merge(arguments)) => merge::run(&arguments),

@@ -8,9 +8,9 @@ use crate::evidence::{Thresholds, read_run};
 use crate::inspect::{HeadFiles, HeadSource};
 use crate::report::{Report, exports, html, json, markdown, plain};
 
-use super::report_context::{certificate_in, context};
+use super::report_context::{certificate_in, context, with_highlighting};
 use super::session::failure_of;
-use super::thresholds::ThresholdArguments;
+use super::thresholds::{HighlightingThreshold, ThresholdArguments};
 use super::{Failure, Outcome, output};
 
 /// Options of `ragscope report`.
@@ -30,6 +30,8 @@ pub struct ReportArguments {
     force: bool,
     #[command(flatten)]
     thresholds: ThresholdArguments,
+    #[command(flatten)]
+    highlighting: HighlightingThreshold,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -59,14 +61,18 @@ pub fn run(arguments: &ReportArguments) -> Outcome {
     }
     let defaults: Thresholds =
         HeadFiles::read(&HeadSource::Shipped).and_then(|files| files.thresholds()).map_err(failure_of)?;
-    let thresholds = arguments.thresholds.over(&defaults)?;
+    let mut thresholds = arguments.thresholds.over(&defaults)?;
+    let highlighting = arguments.highlighting.apply(&mut thresholds, &evidence)?;
     let shown = crate::text::visible_path(&arguments.run);
-    let context = context(
+    let mut context = context(
         &format!("ragscope report on {shown}"),
         &format!("ragscope report {shown}"),
         certificate_in(&evidence).as_ref(),
         &thresholds,
     );
+    if let Some(highlighting) = &highlighting {
+        context = with_highlighting(context, highlighting, &thresholds);
+    }
     let report = || Report::new(&evidence, &thresholds, &context);
     let text = |text: String, ending| Ok::<_, Failure>((text.into_bytes(), Some(ending)));
     let (bytes, ending) = match arguments.format {

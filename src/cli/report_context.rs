@@ -4,6 +4,12 @@ use crate::evidence::{Evidence, Thresholds};
 use crate::inspect::{CertificateSummary, mode_name};
 use crate::report::{CertificateFacts, Context};
 
+use super::thresholds::CertifiedHighlighting;
+
+/// What is true of flagged words while no calibration covers them.
+const NO_GUARANTEE: &str =
+    "Flagged words are those a trained detector finds unsupported; no guarantee covers them yet.";
+
 /// The context of a report about evidence certified as `summary` says.
 pub fn context(
     title: &str,
@@ -28,11 +34,29 @@ pub fn context(
             Some(summary) => summary.sentences(thresholds.alpha),
             None => vec!["not calibrated: no chunk can be certified".to_owned()],
         },
-        notes: vec![
-            "Flagged words are those a trained detector finds unsupported; no guarantee covers them yet."
-                .to_owned(),
-        ],
+        notes: vec![NO_GUARANTEE.to_owned()],
     }
+}
+
+/// The same context where a calibration of the highlighting gave the token threshold.
+pub fn with_highlighting(
+    mut context: Context,
+    highlighting: &CertifiedHighlighting,
+    thresholds: &Thresholds,
+) -> Context {
+    let token = format!("--token-threshold {}", thresholds.token);
+    context.command = context.command.replace(&token, &highlighting.options);
+    context.guarantees.extend([highlighting.guarantee.statement(), highlighting.guarantee.limit()]);
+    context.notes.retain(|note| note != NO_GUARANTEE);
+    context.notes.push("Flagged words are those a trained detector finds unsupported.".to_owned());
+    if highlighting.same_data {
+        context.notes.push(
+            "The highlighting was calibrated on the data of this run: its guarantee is about further sources, \
+             and the agreement with labels shown here is no check of it."
+                .to_owned(),
+        );
+    }
+    context
 }
 
 /// The certificate that the lines of a run name, where they name one.

@@ -1,9 +1,12 @@
 //! The sliders as command-line options.
 
+use std::path::{Path, PathBuf};
+
 use clap::Args;
 
 use crate::certify::Alpha;
-use crate::evidence::Thresholds;
+use crate::certify::highlighting::{HighlightingArtefact, HighlightingGuarantee};
+use crate::evidence::{Evidence, Thresholds, scores_of};
 
 use super::{Failure, Outcome};
 
@@ -44,6 +47,63 @@ impl ThresholdArguments {
     }
 }
 
+/// A token threshold that comes from a promise instead of a number. Only for runs that are scored already:
+/// whether the calibration fits is seen in their lines.
+#[derive(Debug, Clone, Default, Args)]
+pub struct HighlightingThreshold {
+    /// Share of an answer's unsupported tokens that the highlighting may miss in expectation; sets the
+    /// token threshold
+    #[arg(long, value_name = "SHARE", requires = "highlighting", conflicts_with = "token_threshold")]
+    beta: Option<f64>,
+    /// A calibration written by `ragscope highlighting`
+    #[arg(long, value_name = "FILE", requires = "beta")]
+    highlighting: Option<PathBuf>,
+}
+
+/// What stands behind a token threshold that came from a beta.
+#[derive(Debug, Clone)]
+pub struct CertifiedHighlighting {
+    pub guarantee: HighlightingGuarantee,
+    /// The options that give the same threshold again.
+    pub options: String,
+    /// Whether the run is made of the data of the calibration.
+    pub same_data: bool,
+}
+
+impl HighlightingThreshold {
+    /// Sets the token threshold where a beta was said.
+    ///
+    /// # Errors
+    /// The calibration is unreadable, was made for other scores than those of the run, or has no
+    /// threshold for this beta.
+    pub fn apply(
+        &self,
+        thresholds: &mut Thresholds,
+        run: &[Evidence],
+    ) -> Outcome<Option<CertifiedHighlighting>> {
+        let (Some(beta), Some(path)) = (self.beta, &self.highlighting) else { return Ok(None) };
+        let beta = within("--beta", beta, 0.0, 1.0)?;
+        let artefact = read_highlighting(path)?;
+        let scored = scores_of(run, thresholds).map_err(Failure::input)?;
+        artefact.admits(&scored).map_err(Failure::input)?;
+        thresholds.token = artefact.controlled(beta).map_err(Failure::input)?.threshold;
+        Ok(Some(CertifiedHighlighting {
+            guarantee: artefact.guarantee(beta),
+            options: format!("--beta {beta} --highlighting {}", crate::text::visible_path(path)),
+            same_data: scored.data_hash.is_some() && scored.data_hash == artefact.source.data_hash,
+        }))
+    }
+}
+
+/// Reads a calibration of the highlighting.
+fn read_highlighting(path: &Path) -> Outcome<HighlightingArtefact> {
+    let shown = crate::text::visible_path(path);
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Failure::input_message(format!("cannot read the calibration of the highlighting {shown}: {error}"))
+    })?;
+    HighlightingArtefact::from_json(&text).map_err(Failure::input)
+}
+
 /// A level given as a decimal, in whole thousandths.
 pub fn alpha_of(level: f64) -> Outcome<Alpha> {
     let level = within("--alpha", level, 0.0, 1.0)?;
@@ -57,7 +117,8 @@ pub fn alpha_of(level: f64) -> Outcome<Alpha> {
     Ok(Alpha::from_thousandths(thousandths as u16))
 }
 
-fn within(option: &str, value: f64, low: f64, high: f64) -> Outcome<f64> {
+/// `value`, or a refusal that names the option and its range.
+pub fn within(option: &str, value: f64, low: f64, high: f64) -> Outcome<f64> {
     if (low..=high).contains(&value) {
         Ok(value)
     } else {

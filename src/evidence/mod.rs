@@ -3,6 +3,7 @@
 mod comparison;
 mod decide;
 mod findings;
+mod highlighting;
 mod record;
 mod store;
 mod thresholds;
@@ -10,6 +11,7 @@ mod thresholds;
 pub use comparison::difference;
 pub use decide::{chosen_detector, decide};
 pub use findings::{Findings, FlaggedSpan};
+pub use highlighting::{HighlightingError, LabelledAnswers, labelled_answers, scores_of};
 pub use record::{
     ChunkEvidence, DetectorScores, Evidence, LabelledSpan, Lookback, Provenance, Reading, SCHEMA, Status,
 };

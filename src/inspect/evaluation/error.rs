@@ -7,6 +7,9 @@ use crate::detect::DetectError;
 /// Errors of the evaluation.
 #[derive(Debug, thiserror::Error)]
 pub enum EvaluationError {
+    /// Scores that cannot be certified.
+    #[error(transparent)]
+    Certify(#[from] crate::certify::CertifyError),
     /// A classifier that exists in comparisons alone.
     #[error("this classifier has no form as a head; train a perceptron or a logistic regression")]
     NoHead,

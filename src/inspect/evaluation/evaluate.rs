@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::certify::{HighlightingCurves, Population, ScoredAnswer};
+use crate::certify::highlighting::{AnswerLoss, HighlightingCurve, Population, held_out};
 use crate::detect::{AnswerFeatures, DetectError, FeatureBlock, MlpSettings, layer_name};
 use crate::metrics::{Measure, RESAMPLES};
 use crate::reading::StateLayer;
@@ -13,8 +13,8 @@ use super::lookback_measures::{lookback_row, row_name};
 use super::temper::tempered;
 use super::token_measures::{Ground, method_row};
 use super::{
-    Comparison, EvaluationError, EvaluationReport, FeatureStore, HighlightingRow, ScoreCache, SkippedRow,
-    Stage, StoreHeader, TokenMethod,
+    Comparison, EvaluationError, EvaluationReport, FeatureStore, HighlightingLevel, HighlightingRow,
+    ScoreCache, SkippedRow, Stage, StoreHeader, TokenMethod,
 };
 use super::{curves, llm_check};
 
@@ -177,10 +177,10 @@ pub fn evaluate(
         .iter()
         .filter(|((name, stage), _)| *stage == Stage::Smoothed && settings.certified.contains(name))
         .flat_map(|((name, _), scores)| {
-            [Population::All, Population::Affected]
+            [Population::All, Population::Unsupported]
                 .map(|population| highlighting_row(name, &ground, &scores.tokens, population, settings))
         })
-        .collect();
+        .collect::<Result<_, _>>()?;
     let curves = if shown.is_empty() {
         Vec::new()
     } else {
@@ -243,19 +243,24 @@ fn highlighting_row(
     smoothed: &[f64],
     population: Population,
     settings: &EvaluationSettings,
-) -> HighlightingRow {
-    let scored = |answer: &super::StoredAnswer| ScoredAnswer {
-        scores: smoothed[answer.tokens()].to_vec(),
-        unsupported: ground.token_labels[answer.tokens()].to_vec(),
+) -> Result<HighlightingRow, EvaluationError> {
+    let loss = |answer: &super::StoredAnswer| {
+        let labels = &ground.token_labels[answer.tokens()];
+        AnswerLoss::new(&answer.labelled.source, &smoothed[answer.tokens()], labels)
     };
-    let answers: Vec<ScoredAnswer> = ground.answers.iter().map(scored).collect();
-    let curves = HighlightingCurves::new(&answers, &ground.source_of, population);
-    HighlightingRow {
+    let answers: Vec<AnswerLoss> = ground.answers.iter().map(loss).collect::<Result<_, _>>()?;
+    let curve = HighlightingCurve::new(&answers, population);
+    let level = |&beta: &f64| HighlightingLevel {
+        beta,
+        controlled: curve.controlled(beta).copied(),
+        held_out: held_out(&answers, population, beta, HALVES, settings.seed),
+    };
+    Ok(HighlightingRow {
         name: name.to_owned(),
         population,
-        sources: curves.sources(),
-        levels: BETAS.iter().map(|beta| curves.level(*beta, HALVES, settings.seed)).collect(),
-    }
+        sources: curve.sources,
+        levels: BETAS.iter().map(level).collect(),
+    })
 }
 
 fn stage_scores(

@@ -47,8 +47,8 @@ pub use error::EvaluationError;
 pub use evaluate::{EvaluationSettings, evaluate};
 pub use method::{TokenClassifier, TokenMethod};
 pub use report::{
-    EvaluationReport, GeneratorFigures, HighlightingRow, LookbackRow, MethodRow, RankingEstimate, SkippedRow,
-    SpanFigures,
+    EvaluationReport, GeneratorFigures, HighlightingLevel, HighlightingRow, LookbackRow, MethodRow,
+    RankingEstimate, SkippedRow, SpanFigures,
 };
 pub use score_cache::ScoreCache;
 pub use store::{FeatureStore, LoadedBlock};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::certify::{HighlightingLevel, Population};
+use crate::certify::highlighting::{CurveRow, HeldOut, Population};
 use crate::metrics::{Interval, Measure, Ranking, SpanOverlap};
 
 use super::{ComparisonRow, EvaluationSettings};
@@ -136,6 +136,17 @@ pub struct HighlightingRow {
     pub sources: usize,
     /// One for each beta.
     pub levels: Vec<HighlightingLevel>,
+}
+
+/// What one beta asks for and what came of it on held-out sources.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HighlightingLevel {
+    /// Bound on the expected missed share.
+    pub beta: f64,
+    /// The threshold of all sources together and its price; `None` where they are too few.
+    pub controlled: Option<CurveRow>,
+    /// Random halves by source.
+    pub held_out: HeldOut,
 }
 
 /// A row that could not be evaluated.

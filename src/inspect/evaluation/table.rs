@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::certify::Population;
+use crate::certify::highlighting::Population;
 use crate::metrics::{Interval, Measure, macro_mean};
 use crate::text::visible_line;
 
@@ -182,24 +182,22 @@ impl EvaluationReport {
             for level in &row.levels {
                 let population = match row.population {
                     Population::All => "all",
-                    Population::Affected => "with unsupported tokens",
+                    Population::Unsupported => "with unsupported tokens",
                 };
                 rows.push(vec![
                     row.name.clone(),
                     format!("{population} ({} sources)", row.sources),
                     format!("{}", level.beta),
-                    level.threshold.map_or_else(
-                        || format!("none: {} sources are too few", row.sources),
-                        |threshold| format!("{threshold:.4}"),
+                    level.controlled.map_or_else(
+                        || "none: too few sources".to_owned(),
+                        |row| format!("{:.4}", row.threshold),
                     ),
-                    number(level.flagged_tokens),
-                    number(level.alarmed_answers),
-                    match (level.realised, level.realised_error) {
-                        (Some(mean), Some(error)) => {
-                            format!("{mean:.3} +- {error:.3} ({} halves)", level.halves)
-                        }
-                        (mean, _) => number(mean),
-                    },
+                    number(level.controlled.map(|row| row.flagged_tokens)),
+                    number(level.controlled.and_then(|row| row.flagged_clean)),
+                    format!(
+                        "{:.3} +- {:.3} ({} halves)",
+                        level.held_out.missed, level.held_out.standard_error, level.held_out.halves
+                    ),
                 ]);
             }
         }
