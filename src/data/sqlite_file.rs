@@ -59,10 +59,9 @@ pub(crate) fn rows(file: &SourceFile) -> Result<Vec<Object>, DataError> {
 
 fn value(value: ValueRef<'_>) -> Json {
     match value {
-        ValueRef::Null => Json::Null,
         ValueRef::Integer(number) => Json::Number(number.to_string()),
         ValueRef::Real(number) if number.is_finite() => Json::Number(number.to_string()),
-        ValueRef::Real(_) => Json::Null,
+        ValueRef::Null | ValueRef::Real(_) => Json::Null,
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
             Json::Text(String::from_utf8_lossy(bytes).into_owned())
         }

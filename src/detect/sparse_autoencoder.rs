@@ -1,4 +1,4 @@
-//! A `TopK` sparse autoencoder over hidden states (RAGLens), and what its features say about a label.
+//! A `TopK` sparse autoencoder over hidden states (`RAGLens`), and what its features say about a label.
 //!
 //! z = `TopK(ReLU`(W (x - b) + a)), x' = V z + b, trained on the mean squared error with Adam; the columns of V keep unit
 //! length. The features with the most mutual information with the label, active or not, are what a detector reads.
@@ -302,7 +302,9 @@ fn to_unit_rows(values: &mut [f32], width: usize) {
     values.par_chunks_mut(width.max(1)).for_each(|row| {
         let norm = row.iter().map(|value| value * value).sum::<f32>().sqrt();
         if norm > 0.0 {
-            row.iter_mut().for_each(|value| *value /= norm);
+            for value in row {
+                *value /= norm;
+            }
         }
     });
 }

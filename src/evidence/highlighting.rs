@@ -124,7 +124,7 @@ pub fn labelled_answers(
     for one in run {
         match labelled_answer(one, thresholds) {
             Ok(answer) => {
-                answers.push(answer.map_err(|source| HighlightingError::Row { row: one.row, source })?)
+                answers.push(answer.map_err(|source| HighlightingError::Row { row: one.row, source })?);
             }
             Err(reason) => *left_out.entry(reason).or_default() += 1,
         }

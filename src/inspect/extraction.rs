@@ -73,6 +73,7 @@ pub fn store_header(model: &LanguageModel, dataset: &Dataset) -> StoreHeader {
 ///
 /// An answer that cannot be read, or has features that are not finite, is named with its record (and the
 /// error names the feature, with its layer) and left out, or ends the extraction, as `on_error` says.
+#[expect(clippy::too_many_arguments, reason = "each is a choice of the caller's")]
 pub fn extract(
     dataset: &Dataset,
     model: &LanguageModel,

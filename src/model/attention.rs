@@ -46,6 +46,7 @@ impl AttentionInput<'_> {
 }
 
 /// What to keep of the weights of one layer.
+#[expect(clippy::struct_excessive_bools, reason = "each asks for one result")]
 pub(crate) struct WeightRequest<'a> {
     pub segments: &'a [Range<usize>],
     pub among_new: bool,

@@ -6,6 +6,7 @@ use super::{DecoderError, ModelConfig, StateLayer};
 
 /// What to keep of one reading. The default keeps log-probabilities and entropies alone.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each asks for one result")]
 pub struct CaptureRequest {
     /// Token ranges, counted from the start of the prefix, whose summed attention is wanted in every layer and
     /// head. They may overlap and may be empty; none at all costs nothing.

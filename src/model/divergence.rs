@@ -44,7 +44,7 @@ impl Running {
         }
     }
 
-    /// sum p (ln p - ln q) = E_p[a - b] - lse(a) + lse(b).
+    /// `sum p (ln p - ln q) = E_p[a - b] - lse(a) + lse(b)`.
     fn divergence(&self) -> f64 {
         let log_sum = |side: usize| f64::from(self.largest[side]) + self.total[side].ln();
         self.weighted / self.total[0] - log_sum(0) + log_sum(1)

@@ -103,7 +103,7 @@ impl HighlightingArtefact {
     /// # Errors
     /// None in practice: every field has a JSON form.
     pub fn to_json(&self) -> Result<String, CertifyError> {
-        serde_json::to_string(self).map_err(unreadable)
+        serde_json::to_string(self).map_err(|error| unreadable(&error))
     }
 
     /// Reads what [`Self::to_json`] wrote.
@@ -115,11 +115,11 @@ impl HighlightingArtefact {
         struct Header {
             schema: String,
         }
-        let header: Header = serde_json::from_str(json).map_err(unreadable)?;
+        let header: Header = serde_json::from_str(json).map_err(|error| unreadable(&error))?;
         if header.schema != HIGHLIGHTING_SCHEMA {
             return Err(CertifyError::OtherHighlightingSchema { found: header.schema });
         }
-        let artefact: Self = serde_json::from_str(json).map_err(unreadable)?;
+        let artefact: Self = serde_json::from_str(json).map_err(|error| unreadable(&error))?;
         let rows = &artefact.curve.rows;
         let share = |value: f64| (0.0..=1.0).contains(&value);
         let starts_at_nothing_missed = rows.first().is_some_and(|row| row.mean_loss == 0.0);
@@ -139,7 +139,7 @@ impl HighlightingArtefact {
     }
 }
 
-fn unreadable(error: serde_json::Error) -> CertifyError {
+fn unreadable(error: &serde_json::Error) -> CertifyError {
     CertifyError::UnreadableHighlighting { reason: error.to_string() }
 }
 

@@ -42,12 +42,11 @@ pub(super) fn read(
     })?;
     let documents = documents(input, &SourceFile::open(&path, hash)?, notices)?;
     let known: HashSet<&str> = documents.iter().map(|document| document.id.as_str()).collect();
-    let judged = match judgements_file(input) {
-        Some(path) => Some(judgements(&SourceFile::open(&path, hash)?, notices)),
-        None => {
-            notices.tell("no judgements in `qrels/` beside the queries: no query knows its documents");
-            None
-        }
+    let judged = if let Some(path) = judgements_file(input) {
+        Some(judgements(&SourceFile::open(&path, hash)?, notices))
+    } else {
+        notices.tell("no judgements in `qrels/` beside the queries: no query knows its documents");
+        None
     };
     let mut rows = Vec::new();
     let mut without = 0;
@@ -141,8 +140,7 @@ fn judgements(file: &SourceFile, notices: &mut Notices) -> HashMap<String, Vec<S
     for (row, line) in text.lines().enumerate() {
         let cells: Vec<&str> = line.split_whitespace().collect();
         let (query, document, score) = match cells.as_slice() {
-            [query, document, score] => (*query, *document, *score),
-            [query, _, document, score] => (*query, *document, *score),
+            [query, document, score] | [query, _, document, score] => (*query, *document, *score),
             [] => continue,
             _ => {
                 notices.add("a judgement that is neither three nor four columns was left out", 1, Some(row));

@@ -231,8 +231,7 @@ impl Reader<'_> {
                     continue;
                 }
                 '(' | '[' | '{' | '<' => open += 1,
-                ')' | ']' | '}' if open == 0 => break,
-                ',' | ':' if open == 0 => break,
+                ')' | ']' | '}' | ',' | ':' if open == 0 => break,
                 ')' | ']' | '}' | '>' => open = open.saturating_sub(1),
                 _ => {}
             }

@@ -24,17 +24,17 @@ pub(super) fn read(input: &Input<'_>, notices: &mut Notices) -> Result<Parts, Da
 
 fn record(fields: &Object, row: usize, notices: &mut Notices) -> Object {
     let prompt = fields.text("prompt").unwrap_or_default();
-    let (question, contexts) = match (fields.text("question"), fields.get("context")) {
-        (Some(question), Some(contexts)) => (question.to_owned(), contexts.clone()),
-        _ => {
-            notices.add(
-                "the prompt was divided into its first paragraph (the question) and the rest (one passage)",
-                1,
-                Some(row),
-            );
-            let (question, rest) = divided(prompt);
-            (question.to_owned(), Json::List(vec![Json::Text(rest.to_owned())]))
-        }
+    let named = fields.text("question").zip(fields.get("context"));
+    let (question, contexts) = if let Some((question, contexts)) = named {
+        (question.to_owned(), contexts.clone())
+    } else {
+        notices.add(
+            "the prompt was divided into its first paragraph (the question) and the rest (one passage)",
+            1,
+            Some(row),
+        );
+        let (question, rest) = divided(prompt);
+        (question.to_owned(), Json::List(vec![Json::Text(rest.to_owned())]))
     };
     let contexts = match contexts {
         Json::Text(one) => Json::List(vec![Json::Text(one)]),

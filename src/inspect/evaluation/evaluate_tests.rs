@@ -32,7 +32,7 @@ fn a_planted_signal_is_found_and_every_row_is_there() {
     let mut steps = Vec::new();
     let report =
         evaluate(&store, &folds(&store, 4), &settings(&store), &mut ScoreCache::default(), &mut |step| {
-            steps.push(step.to_owned())
+            steps.push(step.to_owned());
         })
         .unwrap();
     assert!(steps.contains(&"D, final-norm: fold 4 of 4".to_owned()));

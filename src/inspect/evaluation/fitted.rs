@@ -9,7 +9,7 @@ use crate::metrics::auroc;
 
 use super::{EvaluationError, TokenClassifier};
 
-/// Dictionary features that RAGLens keeps.
+/// Dictionary features that `RAGLens` keeps.
 const KEPT_FEATURES: usize = 1000;
 
 /// A fitted classifier.
@@ -22,7 +22,7 @@ pub(super) enum Fitted {
         column: usize,
         model: TokenModel,
     },
-    /// RAGLens.
+    /// `RAGLens`.
     Dictionary {
         autoencoder: Box<SparseAutoencoder>,
         /// Its features with the most mutual information with the label.
@@ -119,6 +119,6 @@ fn best_column(
     let values = columns(features, rows, column..column + 1)?;
     let one = FeatureRows::new(vec![(BlockValues::F32(&values), 1)])?;
     let places: Vec<usize> = (0..rows.len()).collect();
-    let model = TokenClassifier::Logistic(settings.clone()).train(&one, &own, &places)?;
+    let model = TokenClassifier::Logistic(*settings).train(&one, &own, &places)?;
     Ok(Fitted::BestColumn { column, model })
 }

@@ -20,7 +20,7 @@ pub enum TokenClassifier {
     Logistic(LogisticSettings),
     /// The one feature that separates best on the training tokens, as a logistic regression.
     BestColumn(LogisticSettings),
-    /// The most telling features of a sparse autoencoder trained on the training tokens (RAGLens).
+    /// The most telling features of a sparse autoencoder trained on the training tokens (`RAGLens`).
     Dictionary {
         /// The autoencoder.
         autoencoder: SparseAutoencoderSettings,

@@ -47,15 +47,14 @@ impl ScoreCache {
         }
         let path = self.folder.as_ref().map(|folder| folder.join(format!("{key}.scores")));
         let kept = path.as_ref().and_then(|path| read(path, tokens));
-        let scores = match kept {
-            Some(scores) => scores,
-            None => {
-                let scores = compute()?;
-                if let Some(path) = &path {
-                    write(path, &scores).map_err(EvaluationError::file("write", path))?;
-                }
-                scores
+        let scores = if let Some(scores) = kept {
+            scores
+        } else {
+            let scores = compute()?;
+            if let Some(path) = &path {
+                write(path, &scores).map_err(EvaluationError::file("write", path))?;
             }
+            scores
         };
         self.known.insert(key, scores.clone());
         Ok(scores)

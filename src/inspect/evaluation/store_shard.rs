@@ -81,7 +81,7 @@ impl Shard {
         metadata.insert("seal".to_owned(), Value::from(seal(&places)));
         header.insert("__metadata__".to_owned(), Value::Object(metadata));
         let mut text = Value::Object(header).to_string();
-        while text.len() % 8 > 0 {
+        while !text.len().is_multiple_of(8) {
             text.push(' ');
         }
         let mut file = tempfile::Builder::new()
@@ -232,7 +232,7 @@ pub(super) fn numbers(folder: &Path) -> Result<Vec<usize>, EvaluationError> {
         let name = entry.map_err(EvaluationError::file("read", folder))?.file_name();
         let Some(name) = name.to_str() else { continue };
         found.extend(number(name));
-        if name.starts_with("unfinished-") && name.ends_with(".part") {
+        if name.starts_with("unfinished-") {
             let path = folder.join(name);
             fs::remove_file(&path).map_err(EvaluationError::file("remove", &path))?;
         }
