@@ -154,3 +154,20 @@ fn every_room_of_the_map_exists_and_has_a_map_of_its_own() {
         assert!(!map.contains("under construction"), "{room}");
     }
 }
+
+#[test]
+fn the_page_about_accuracy_shows_the_tables_that_the_laboratory_wrote() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let page = std::fs::read_to_string(root.join("how-good-is-it.md")).unwrap();
+    let tables = std::fs::read_to_string(root.join("lab/ragtruth-qa/tables.md")).unwrap();
+    assert!(tables.len() > 10_000 && page.ends_with(&tables), "docs/how-good-is-it.md and its tables differ");
+    let report: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(root.join("lab/ragtruth-qa/lab.json")).unwrap())
+            .unwrap();
+    for row in report["rows"].as_array().unwrap() {
+        let name = row["name"].as_str().unwrap();
+        let precision = row["tokens_smoothed"]["average_precision"]["estimate"]["value"].as_f64().unwrap();
+        let line = tables.lines().find(|line| line.starts_with(&format!("| {name} "))).unwrap();
+        assert!(line.contains(&format!("{precision:.3} [")), "{name}: {precision} in {line}");
+    }
+}
