@@ -52,7 +52,7 @@ pub struct Capture {
     /// attention score); empty unless asked for.
     pub self_attention: Vec<f32>,
     /// Information contribution of each layer to each row, [R, L]; empty unless asked for. See
-    /// [`super::contribution`].
+    /// the module `contribution`.
     pub information_contribution: Vec<f32>,
     /// Natural log p(ids[r + 1] | everything up to row r), [R - 1].
     pub log_prob: Vec<f32>,
