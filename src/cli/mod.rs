@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand};
 
 mod certify;
 mod convert;
+mod corrupt;
 mod data_set;
 mod demo;
 mod doctor;
@@ -62,6 +63,8 @@ enum Command {
     Certify(certify::CertifyArguments),
     /// Write any data set as ragscope's own JSONL, and say what was tolerated
     Convert(convert::ConvertArguments),
+    /// Make labelled answers: clean and corrupted copies of grounded ones, as ragscope's own JSONL
+    Corrupt(corrupt::CorruptArguments),
     /// Train the token and answer heads on labelled answers
     Train(train::TrainArguments),
     /// Read answers and write evidence, one JSON line per record, in order
@@ -105,6 +108,7 @@ pub fn main() -> ExitCode {
         Some(Command::Open(arguments)) => open::run(&shared, &arguments),
         Some(Command::Certify(arguments)) => certify::run(&shared, &arguments),
         Some(Command::Convert(arguments)) => convert::run(&arguments),
+        Some(Command::Corrupt(arguments)) => corrupt::run(&arguments),
         Some(Command::Train(arguments)) => train::run(&shared, &arguments),
         Some(Command::Score(arguments)) => score::run(&shared, &arguments),
         Some(Command::Eval(arguments)) => eval::run(&shared, &arguments),
