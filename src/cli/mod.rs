@@ -10,6 +10,7 @@ use crate::model::{DeviceChoice, NumberType, Placement};
 mod certify;
 mod check;
 mod convert;
+mod corrupt;
 mod data_set;
 mod demo;
 mod doctor;
@@ -90,6 +91,8 @@ enum Command {
     Convert(convert::ConvertArguments),
     /// Certify the highlighting: the token threshold that misses at most a share beta of unsupported tokens
     Highlighting(highlighting::HighlightingArguments),
+    /// Make labelled answers: clean and corrupted copies of grounded ones, as ragscope's own JSONL
+    Corrupt(corrupt::CorruptArguments),
     /// Train the token and answer heads on labelled answers
     Train(train::TrainArguments),
     /// Read answers and write evidence, one JSON line per record, in order
@@ -140,6 +143,7 @@ pub fn main() -> ExitCode {
         Some(Command::Certify(arguments)) => certify::run(&shared, &arguments),
         Some(Command::Convert(arguments)) => convert::run(&arguments),
         Some(Command::Highlighting(arguments)) => highlighting::run(&shared, &arguments),
+        Some(Command::Corrupt(arguments)) => corrupt::run(&arguments),
         Some(Command::Train(arguments)) => train::run(&shared, &arguments),
         Some(Command::Score(arguments)) => score::run(&shared, &arguments),
         Some(Command::Merge(arguments)) => merge::run(&arguments),

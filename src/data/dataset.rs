@@ -75,7 +75,7 @@ pub struct OpenOptions {
 }
 
 impl Dataset {
-    /// Opens a file, or a folder of a layout of two files.
+    /// Opens a file, or a folder of a layout of several files.
     ///
     /// # Errors
     /// When the file is missing, empty, no text, of no known layout, or not of the layout it is read
@@ -84,9 +84,9 @@ impl Dataset {
         let path = path.as_ref();
         let name = name_of(path);
         if path.is_dir() {
-            return open_file(&formats::directory(path, options.format)?, name, options);
+            return open_file(&formats::directory(path, options.format)?, name, options, true);
         }
-        open_file(path, name, options)
+        open_file(path, name, options, false)
     }
 
     /// A stream of own JSONL records that are parsed one by one elsewhere: no rows, no documents, and no
@@ -121,7 +121,8 @@ impl Dataset {
     }
 }
 
-fn open_file(path: &Path, name: String, options: &OpenOptions) -> Result<Dataset, DataError> {
+/// `folder` says that the user named the folder of the file, and means all of it.
+fn open_file(path: &Path, name: String, options: &OpenOptions, folder: bool) -> Result<Dataset, DataError> {
     let mut hash = DataHash::default();
     let mut notices = Notices::default();
     let file = SourceFile::open(path, &mut hash)?;
@@ -130,9 +131,9 @@ fn open_file(path: &Path, name: String, options: &OpenOptions) -> Result<Dataset
         return Err(DataError::Empty { path: file.shown, expected });
     }
     let detected = formats::detect(&file, options)?;
-    let input = Input { file: &file, detected: &detected, map: &options.map };
+    let input = Input { file: &file, detected: &detected, map: &options.map, folder };
     if let Some(path) = formats::main_file(&input)? {
-        return open_file(&path, name, options);
+        return open_file(&path, name, options, folder);
     }
     let parts = formats::read(&input, &mut hash, &mut notices)?;
     let rows = resolve(parts.rows, options.offset_unit, &mut notices);

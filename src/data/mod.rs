@@ -9,11 +9,13 @@
 //! | [`formats`] | one file per file format, and how they are told apart |
 //! | `units`, `labels` | units of offsets, and how the unit of a file is proven |
 //! | `field_map` | `--map` |
+//! | [`corruption`], `pieces` | labelled answers made by exchanging pieces of grounded ones |
 //! | `splits` | grouped folds and halves |
 //! | `json`, `source_file` | tolerant JSON; files as plain bytes |
 //! | `parquet_file`, `sqlite_file` | containers that are no text |
 //! | `notice`, `error` | what was tolerated, and what was not |
 
+pub mod corruption;
 mod dataset;
 mod error;
 mod example;
@@ -23,6 +25,7 @@ mod json;
 mod labels;
 mod notice;
 mod parquet_file;
+mod pieces;
 mod source_file;
 mod splits;
 mod sqlite_file;

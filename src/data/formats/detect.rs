@@ -9,8 +9,8 @@ use crate::data::json::{Json, Object};
 use crate::data::source_file::{SourceFile, find_in};
 
 use super::{
-    Content, Format, beir, deepeval, hallurag, hotpotqa, langsmith, lettuce_detect, llama_index,
-    natural_questions, openinference, ragas, ragbench, ragchecker, trulens,
+    Content, Format, beir, clapnq, deepeval, hallurag, hotpotqa, langsmith, lettuce_detect, llama_index,
+    natural_questions, openinference, pubmedqa, ragas, ragbench, ragchecker, trulens, wice,
 };
 
 /// Records that are looked at.
@@ -72,11 +72,14 @@ fn names(sample: &[Cow<'_, Object>]) -> String {
 
 /// The most telling layout first: own records have the fewest demands, and come last.
 fn recognise(content: &Content, sample: &[Cow<'_, Object>]) -> Option<(Format, String)> {
-    const ORDER: [Format; 18] = [
+    const ORDER: [Format; 21] = [
         Format::RagTruth,
         Format::Squad,
         Format::HotpotQa,
         Format::NaturalQuestions,
+        Format::Wice,
+        Format::ClapNq,
+        Format::PubMedQa,
         Format::NqOpen,
         Format::TatQa,
         Format::RagBench,
@@ -203,6 +206,10 @@ fn can_be(
         Format::NaturalQuestions => {
             records(natural_questions::is_record, "the fields `question_text` and `document_text`")
         }
+        Format::Wice => records(wice::is_record, "the fields `claim`, `evidence` and `non_supported_spans`"),
+        Format::ClapNq => records(clapnq::is_record, "the fields `input`, `passages` and `output`"),
+        Format::PubMedQa if any(sample, pubmedqa::is_decisions) => Ok("decisions by PMID"),
+        Format::PubMedQa => records(pubmedqa::is_record, "`QUESTION` and `CONTEXTS` by PMID"),
         Format::Mapped => Ok("the mapped fields"),
     }
 }
@@ -216,8 +223,9 @@ pub(crate) fn directory(folder: &Path, format: Option<Format>) -> Result<PathBuf
         Some(Format::Ragscope) => examples,
         Some(Format::RagTruth) => responses,
         Some(Format::Beir) => queries,
+        Some(Format::Wice) => wice::first_file(folder),
         Some(_) => None,
-        None => examples.or(responses).or(queries),
+        None => examples.or(responses).or(queries).or_else(|| wice::first_file(folder)),
     };
     found.ok_or_else(|| {
         let mut inside: Vec<String> = std::fs::read_dir(folder)
@@ -233,7 +241,8 @@ pub(crate) fn directory(folder: &Path, format: Option<Format>) -> Result<PathBuf
             path: shown_path(folder),
             expected:
                 "a folder with `examples.jsonl` and `documents.jsonl` (ragscope), with `response.jsonl` and \
-                       `source_info.jsonl` (ragtruth), or with `queries.jsonl` and `corpus.jsonl` (beir)"
+                       `source_info.jsonl` (ragtruth), with `queries.jsonl` and `corpus.jsonl` (beir), or with \
+                       `train.jsonl`, `dev.jsonl` and `test.jsonl` of labelled claims (wice)"
                     .to_owned(),
             found: format!("a folder with {}", shown_names(inside.iter().map(String::as_str))),
             next: "name one data file".to_owned(),

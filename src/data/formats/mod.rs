@@ -20,6 +20,9 @@
 //! | BEIR | `beir` |
 //! | `HotpotQA` | `hotpotqa` |
 //! | Natural Questions, simplified | `natural_questions` |
+//! | `WiCE`, labelled words | `wice` |
+//! | `CLAPNQ` | `clapnq` |
+//! | `PubMedQA`, labelled | `pubmedqa` |
 //! | any rows with `--map` | `mapped` |
 //!
 //! A reader turns a file into drafts (examples whose label offsets are still in the unit of the file)
@@ -27,6 +30,7 @@
 
 mod beir;
 mod cell;
+mod clapnq;
 mod content;
 mod deepeval;
 mod detect;
@@ -42,6 +46,7 @@ mod nq_open;
 mod openinference;
 pub mod own;
 pub mod own_writer;
+mod pubmedqa;
 mod ragas;
 mod ragbench;
 mod ragchecker;
@@ -54,6 +59,7 @@ mod tatqa;
 pub(crate) mod test_files;
 mod translated;
 mod trulens;
+mod wice;
 
 pub(crate) use content::{Content, SourceRow};
 pub(crate) use detect::{Detected, detect, directory};
@@ -108,13 +114,19 @@ pub enum Format {
     HotpotQa,
     /// Natural Questions, simplified.
     NaturalQuestions,
+    /// `WiCE`: claims with a label for each word.
+    Wice,
+    /// `CLAPNQ`: long answers from one passage.
+    ClapNq,
+    /// `PubMedQA`: abstracts by PMID.
+    PubMedQa,
     /// Rows whose fields are named by a field map.
     Mapped,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 22] = [
         Self::Ragscope,
         Self::RagTruth,
         Self::Squad,
@@ -133,6 +145,9 @@ impl Format {
         Self::Beir,
         Self::HotpotQa,
         Self::NaturalQuestions,
+        Self::Wice,
+        Self::ClapNq,
+        Self::PubMedQa,
         Self::Mapped,
     ];
 
@@ -157,6 +172,9 @@ impl Format {
             Self::Beir => "beir",
             Self::HotpotQa => "hotpotqa",
             Self::NaturalQuestions => "natural-questions",
+            Self::Wice => "wice",
+            Self::ClapNq => "clapnq",
+            Self::PubMedQa => "pubmedqa",
             Self::Mapped => "mapped",
         }
     }
@@ -188,6 +206,8 @@ pub(crate) struct Input<'a> {
     pub(crate) file: &'a SourceFile,
     pub(crate) detected: &'a Detected,
     pub(crate) map: &'a FieldMap,
+    /// Whether the user named the folder of the file.
+    pub(crate) folder: bool,
 }
 
 impl Input<'_> {
@@ -248,6 +268,9 @@ pub(crate) fn read(
         Format::Beir => beir::read(input, hash, notices),
         Format::HotpotQa => hotpotqa::read(input, notices),
         Format::NaturalQuestions => natural_questions::read(input, notices),
+        Format::Wice => wice::read(input, hash, notices),
+        Format::ClapNq => clapnq::read(input, notices),
+        Format::PubMedQa => pubmedqa::read(input, notices),
         Format::Mapped => mapped::read(input, notices),
     }
 }
