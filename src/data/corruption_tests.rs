@@ -2,7 +2,6 @@ use super::*;
 use crate::data::formats::own_writer::write_line;
 use crate::data::formats::test_files::{examples, open, public_data};
 use crate::data::{OpenOptions, Row};
-use crate::metrics::Random;
 
 const RECORDS: &str = r#"{"id":"a","question":"q1?","contexts":["Ferries."],"answer":"The ferry from Ystad Harbour began on 3 May 1931 with 12 cabins. It was slow and never full of people."}
 {"id":"b","question":"q2?","contexts":["Bridges."],"answer":"The bridge near Lake Ohrid was opened on 9 June 1947 for 34 lorries. It was wide but never quite finished."}
@@ -11,11 +10,19 @@ const RECORDS: &str = r#"{"id":"a","question":"q1?","contexts":["Ferries."],"ans
 {"id":"bare","question":"q5?","answer":"The tower above Tokyo Bay was painted on 27 March 1964 by 56 men."}
 "#;
 
+/// Randomness enough for a test (Knuth's linear congruential generator): this room may not use that of `metrics`.
+fn draws(seed: u64) -> impl FnMut(u64) -> Box<dyn FnMut(usize) -> usize> {
+    move |row| {
+        let mut state = ((seed << 32) | row).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        Box::new(move |n| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % n
+        })
+    }
+}
+
 fn corrupted(data: &Dataset, seed: u64) -> Corruption {
-    corrupt(data, None, |row| {
-        let mut random = Random::for_task(seed, row);
-        move |n| random.below(n)
-    })
+    corrupt(data, None, draws(seed))
 }
 
 /// The text outside the labels of a corrupted copy, which its clean copy has as well, in order.
@@ -85,10 +92,7 @@ fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
 #[test]
 fn a_limit_changes_none_of_the_copies_that_are_made() {
     let data = open("a.jsonl", RECORDS);
-    let limited = corrupt(&data, Some(2), |row| {
-        let mut random = Random::for_task(3, row);
-        move |n| random.below(n)
-    });
+    let limited = corrupt(&data, Some(2), draws(3));
     assert_eq!(limited.examples.as_slice(), &corrupted(&data, 3).examples[..4]);
 }
 

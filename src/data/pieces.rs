@@ -209,7 +209,7 @@ fn entity(text: &str, tokens: &[Range<usize>], sentence_starts: &[usize]) -> Opt
 fn is_name(token: &str) -> bool {
     let alphabetic = |c: char| c.is_alphabetic() || matches!(c, '-' | '\'' | '\u{2019}');
     token.starts_with(char::is_uppercase)
-        && token.chars().nth(1).is_some_and(|second| second.is_alphabetic())
+        && token.chars().nth(1).is_some_and(char::is_alphabetic)
         && token.chars().all(alphabetic)
         && !MONTHS.contains(&token)
         && !WEEKDAYS.contains(&token)
