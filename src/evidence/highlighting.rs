@@ -80,6 +80,7 @@ pub fn scores_of(run: &[Evidence], thresholds: &Thresholds) -> Result<Highlighti
             model_hash: made.model_hash.clone(),
             data: made.data.clone(),
             data_hash: made.data_hash.clone(),
+            trained_on_data: false,
         };
         let Some(before) = &mut first else {
             first = Some(here);
@@ -124,7 +125,7 @@ pub fn labelled_answers(
     for one in run {
         match labelled_answer(one, thresholds) {
             Ok(answer) => {
-                answers.push(answer.map_err(|source| HighlightingError::Row { row: one.row, source })?)
+                answers.push(answer.map_err(|source| HighlightingError::Row { row: one.row, source })?);
             }
             Err(reason) => *left_out.entry(reason).or_default() += 1,
         }

@@ -26,6 +26,9 @@ pub struct HighlightingSource {
     pub data: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_hash: Option<String>,
+    /// Whether the head is known to have been trained on these data.
+    #[serde(default)]
+    pub trained_on_data: bool,
 }
 
 /// All that turns a beta into a token threshold, and says for which runs it may.
@@ -60,7 +63,12 @@ impl HighlightingArtefact {
     /// What it says at `beta`.
     #[must_use]
     pub const fn guarantee(&self, beta: f64) -> HighlightingGuarantee {
-        HighlightingGuarantee { beta, sources: self.curve.sources, population: self.curve.population }
+        HighlightingGuarantee {
+            beta,
+            sources: self.curve.sources,
+            population: self.curve.population,
+            trained_on_calibration: self.source.trained_on_data,
+        }
     }
 
     /// The token threshold for `beta`, with its loss and price.
@@ -71,7 +79,7 @@ impl HighlightingArtefact {
         let guarantee = self.guarantee(beta);
         self.curve
             .controlled(beta)
-            .filter(|_| guarantee.holds())
+            .filter(|_| guarantee.feasible())
             .ok_or_else(|| CertifyError::NoHighlightingThreshold { reason: guarantee.statement() })
     }
 
@@ -103,7 +111,7 @@ impl HighlightingArtefact {
     /// # Errors
     /// None in practice: every field has a JSON form.
     pub fn to_json(&self) -> Result<String, CertifyError> {
-        serde_json::to_string(self).map_err(unreadable)
+        serde_json::to_string(self).map_err(|error| unreadable(&error))
     }
 
     /// Reads what [`Self::to_json`] wrote.
@@ -115,11 +123,11 @@ impl HighlightingArtefact {
         struct Header {
             schema: String,
         }
-        let header: Header = serde_json::from_str(json).map_err(unreadable)?;
+        let header: Header = serde_json::from_str(json).map_err(|error| unreadable(&error))?;
         if header.schema != HIGHLIGHTING_SCHEMA {
             return Err(CertifyError::OtherHighlightingSchema { found: header.schema });
         }
-        let artefact: Self = serde_json::from_str(json).map_err(unreadable)?;
+        let artefact: Self = serde_json::from_str(json).map_err(|error| unreadable(&error))?;
         let rows = &artefact.curve.rows;
         let share = |value: f64| (0.0..=1.0).contains(&value);
         let starts_at_nothing_missed = rows.first().is_some_and(|row| row.mean_loss == 0.0);
@@ -139,7 +147,7 @@ impl HighlightingArtefact {
     }
 }
 
-fn unreadable(error: serde_json::Error) -> CertifyError {
+fn unreadable(error: &serde_json::Error) -> CertifyError {
     CertifyError::UnreadableHighlighting { reason: error.to_string() }
 }
 

@@ -97,7 +97,7 @@ mod tests {
     /// Sources differ in how hard they are, and answers to one source resemble each other.
     fn draw_source(random: &mut Random, name: usize) -> Vec<AnswerLoss> {
         let hardness = random.uniform();
-        (0..1 + random.below(4))
+        (0..=random.below(4))
             .map(|_| {
                 let labels: Vec<bool> = (0..10).map(|_| random.uniform() < 0.3).collect();
                 let scores: Vec<f64> = labels
