@@ -118,8 +118,8 @@ pub fn run(shared: &Shared, arguments: &HighlightingArguments) -> Outcome {
         within("--gamma", *gamma, 0.0, 1.0)?;
     }
     within("--delta", arguments.delta, 0.0, 1.0)?;
-    let defaults: Thresholds =
-        HeadFiles::read(&head_source(shared)).and_then(|files| files.thresholds()).map_err(failure_of)?;
+    let heads = HeadFiles::read(&head_source(shared)).map_err(failure_of)?;
+    let defaults: Thresholds = heads.thresholds().map_err(failure_of)?;
     let thresholds = Thresholds {
         rho: arguments.rho.map_or(Ok(defaults.rho), |stay| within("--rho", stay, 0.5, 0.9999))?,
         detector: arguments.detector.clone(),
@@ -129,7 +129,8 @@ pub fn run(shared: &Shared, arguments: &HighlightingArguments) -> Outcome {
     if let Some(notice) = notice {
         output::tell(&format!("note: {notice}"));
     }
-    let labelled = labelled_answers(&evidence, &thresholds).map_err(Failure::input)?;
+    let mut labelled = labelled_answers(&evidence, &thresholds).map_err(Failure::input)?;
+    labelled.source.trained_on_data = trained_on(&heads, &labelled.source)?;
     for (reason, lines) in &labelled.left_out {
         output::tell(&format!("note: {lines} lines left out: {reason}"));
     }
@@ -163,6 +164,15 @@ pub fn run(shared: &Shared, arguments: &HighlightingArguments) -> Outcome {
     }
 }
 
+/// Whether the heads at hand are those of the run, and their card names the data of the run. Only a known
+/// yes: other heads may have been trained on these answers as well.
+fn trained_on(heads: &HeadFiles, run: &HighlightingSource) -> Outcome<bool> {
+    let card = heads.card().map_err(failure_of)?;
+    let own = card.name == run.detector && run.head_hash.as_ref() == Some(&heads.hash());
+    let data = card.making.training.get("data_hash");
+    Ok(own && data.is_some() && data == run.data_hash.as_ref())
+}
+
 fn missed_tokens(
     artefact: &HighlightingArtefact,
     answers: &[AnswerLoss],
@@ -173,7 +183,7 @@ fn missed_tokens(
     let guarantee = artefact.guarantee(beta);
     MissedTokens {
         beta,
-        feasible: guarantee.holds(),
+        feasible: guarantee.feasible(),
         guarantee: guarantee.statement(),
         at: artefact.controlled(beta).ok().copied(),
         held_out: held_out(answers, artefact.curve.population, beta, halves, arguments.seed),

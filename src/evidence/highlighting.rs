@@ -80,6 +80,7 @@ pub fn scores_of(run: &[Evidence], thresholds: &Thresholds) -> Result<Highlighti
             model_hash: made.model_hash.clone(),
             data: made.data.clone(),
             data_hash: made.data_hash.clone(),
+            trained_on_data: false,
         };
         let Some(before) = &mut first else {
             first = Some(here);

@@ -1,5 +1,6 @@
 //! `ragscope highlighting`, and its calibration in `ragscope report`.
 
+use ragscope::inspect::{HeadFiles, HeadSource};
 use serde_json::{Value, json};
 
 use crate::sandbox::Sandbox;
@@ -98,6 +99,31 @@ fn a_report_turns_beta_into_the_threshold_and_states_the_guarantee() {
         assert!(text.contains(words), "{words} not in {ran}");
     }
     assert!(!text.contains("no guarantee covers them yet"), "{ran}");
+}
+
+#[test]
+fn no_guarantee_is_stated_for_a_head_calibrated_on_its_training_data() {
+    let heads = HeadFiles::read(&HeadSource::Shipped).expect("shipped heads");
+    let card = heads.card().expect("a card");
+    let lines: Vec<Value> = run_lines()
+        .into_iter()
+        .map(|mut line| {
+            line["provenance"]["head_hash"] = json!(heads.hash());
+            line["provenance"]["data_hash"] = json!(card.making.training["data_hash"]);
+            line["reading"]["detectors"][0]["name"] = json!(card.name);
+            line
+        })
+        .collect();
+    let sandbox = Sandbox::new();
+    sandbox.write_lines("run.jsonl", &lines);
+    let ran = sandbox.run(&["highlighting", "run.jsonl"]).code(0);
+    assert!(ran.stdout.contains("no guarantee for the highlighting: its detector was trained"), "{ran}");
+    let report =
+        ["report", "run.jsonl", "--format", "text", "--beta", "0.1", "--highlighting", "highlighting.json"];
+    let ran = sandbox.run(&report).code(0);
+    assert!(ran.stdout.contains("may exceed 0.1") && !ran.stdout.contains("is at most 0.1"), "{ran}");
+    let ran = sandbox.run(&["highlighting", "run.jsonl", "--detector", "nll", "-o", "nll.json"]).code(0);
+    assert!(ran.stdout.contains("guarantee: the expected share"), "{ran}");
 }
 
 #[test]

@@ -26,6 +26,9 @@ pub struct HighlightingSource {
     pub data: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_hash: Option<String>,
+    /// Whether the head is known to have been trained on these data.
+    #[serde(default)]
+    pub trained_on_data: bool,
 }
 
 /// All that turns a beta into a token threshold, and says for which runs it may.
@@ -60,7 +63,12 @@ impl HighlightingArtefact {
     /// What it says at `beta`.
     #[must_use]
     pub const fn guarantee(&self, beta: f64) -> HighlightingGuarantee {
-        HighlightingGuarantee { beta, sources: self.curve.sources, population: self.curve.population }
+        HighlightingGuarantee {
+            beta,
+            sources: self.curve.sources,
+            population: self.curve.population,
+            trained_on_calibration: self.source.trained_on_data,
+        }
     }
 
     /// The token threshold for `beta`, with its loss and price.
@@ -71,7 +79,7 @@ impl HighlightingArtefact {
         let guarantee = self.guarantee(beta);
         self.curve
             .controlled(beta)
-            .filter(|_| guarantee.holds())
+            .filter(|_| guarantee.feasible())
             .ok_or_else(|| CertifyError::NoHighlightingThreshold { reason: guarantee.statement() })
     }
 

@@ -10,23 +10,31 @@ pub struct HighlightingGuarantee {
     /// n, calibration sources.
     pub sources: usize,
     pub population: Population,
+    /// Whether the detector is known to have been trained on the calibration answers: nothing holds then.
+    pub trained_on_calibration: bool,
 }
 
 impl HighlightingGuarantee {
-    /// Whether conformal risk control has a threshold: beta >= 1/(n+1).
+    /// Whether the statement is a guarantee.
     #[must_use]
     pub fn holds(&self) -> bool {
+        self.feasible() && !self.trained_on_calibration
+    }
+
+    /// Whether conformal risk control has a threshold: beta >= 1/(n+1).
+    #[must_use]
+    pub fn feasible(&self) -> bool {
         self.sources > 0 && super::answers::allowed_sum(self.beta, self.sources) >= 0.0
     }
 
     /// What holds: one sentence without a final stop.
     #[must_use]
     pub fn statement(&self) -> String {
-        let Self { beta, sources, population } = *self;
+        let Self { beta, sources, population, trained_on_calibration } = *self;
         if sources == 0 {
             return "not calibrated: the highlighting carries no guarantee".to_owned();
         }
-        if !self.holds() {
+        if !self.feasible() {
             // The least n with beta >= 1/(n+1); the last bits of 1/beta must not cost a source.
             let least = (1.0 / beta - 1.0 - 1e-9).ceil();
             return if least.is_finite() {
@@ -42,6 +50,12 @@ impl HighlightingGuarantee {
             Population::All => "an answer's unsupported tokens",
             Population::Unsupported => "the unsupported tokens of an answer that has some",
         };
+        if trained_on_calibration {
+            return format!(
+                "no guarantee for the highlighting: its detector was trained on the answers that it was \
+                 calibrated on, so elsewhere the expected share of {answer} that it misses may exceed {beta}"
+            );
+        }
         format!(
             "the expected share of {answer} that the highlighting misses is at most {beta}, for sources drawn \
              like the {sources} calibration sources"
@@ -68,7 +82,7 @@ mod tests {
     use super::*;
 
     fn guarantee(beta: f64, sources: usize) -> HighlightingGuarantee {
-        HighlightingGuarantee { beta, sources, population: Population::All }
+        HighlightingGuarantee { beta, sources, population: Population::All, trained_on_calibration: false }
     }
 
     #[test]
@@ -82,6 +96,14 @@ mod tests {
         let strict = HighlightingGuarantee { population: Population::Unsupported, ..guarantee(0.1, 150) };
         assert!(strict.statement().contains("of an answer that has some"));
         assert!(guarantee(0.1, 9).limit().contains("trained on the calibration answers"));
+    }
+
+    #[test]
+    fn a_detector_trained_on_the_calibration_answers_carries_no_guarantee() {
+        let seen = HighlightingGuarantee { trained_on_calibration: true, ..guarantee(0.1, 150) };
+        assert!(seen.feasible() && !seen.holds());
+        let statement = seen.statement();
+        assert!(statement.starts_with("no guarantee") && statement.contains("may exceed 0.1"), "{statement}");
     }
 
     #[test]
