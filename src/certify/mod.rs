@@ -17,6 +17,7 @@ mod kolmogorov_smirnov;
 mod labels;
 mod p_value;
 mod porter;
+#[cfg(test)]
 mod risk_control;
 mod rouge;
 mod scores;
@@ -32,7 +33,8 @@ pub use kolmogorov_smirnov::{KolmogorovSmirnov, kolmogorov_smirnov};
 pub use labels::{ChunkLabels, LabelChunk, LabelQuestion, LabelSettings, Similarity, label_chunks};
 pub use p_value::{Alpha, PValue};
 pub use porter::porter_stem;
-pub use risk_control::{ScoredAnswer, risk_controlling_threshold};
+#[cfg(test)]
+pub(crate) use risk_control::{ScoredAnswer, risk_controlling_threshold};
 pub use rouge::{Rouge, RougeMode, RougeSettings, rouge_l, rouge_l_words};
 pub use scores::{CalibrationMode, QuestionScores};
 pub use verdict::{Failure, LEAST_AUROC, Suitability, Verdict, judge};

@@ -1,5 +1,6 @@
 //! Conformal risk control (arXiv 2208.02814): a token threshold that bounds the expected share of
-//! unsupported tokens that the highlighting misses.
+//! unsupported tokens that the highlighting misses, by exhaustive search over one answer a source: the yardstick
+//! that [`super::highlighting`] is held against.
 
 /// One calibration answer.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::data::grouped_folds;
 use crate::detect::MlpSettings;
 use crate::inspect::evaluation::{EvaluationSettings, ScoreCache, TokenMethod, evaluate};
 
@@ -41,9 +40,9 @@ pub struct EvalArguments {
 
 /// Extracts features (once), cross-validates, prints the tables.
 pub fn run(shared: &Shared, arguments: &EvalArguments) -> Outcome {
-    let Features { store, .. } = super::features::extract(shared, &arguments.data, &arguments.features)?;
-    let keys: Vec<&str> = store.answers().iter().map(|answer| answer.labelled.source.as_str()).collect();
-    let folds = grouped_folds(&keys, arguments.folds, arguments.seed);
+    let features = super::features::extract(shared, &arguments.data, &arguments.features)?;
+    let folds = features.folds(arguments.folds, arguments.seed);
+    let Features { store, .. } = features;
     let mlp = MlpSettings { seed: arguments.seed, ..MlpSettings::default() };
     let standard = EvaluationSettings::standard(store.header());
     let settings = EvaluationSettings {

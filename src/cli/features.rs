@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use clap::Args;
 
-use crate::data::Dataset;
+use crate::data::{Dataset, grouped_folds};
 use crate::inspect::evaluation::FeatureStore;
 use crate::inspect::{Corpus, InspectError, OnError, store_header};
 use crate::model::{LanguageModel, ModelLocation};
@@ -46,6 +46,15 @@ pub struct Features {
     pub store: FeatureStore,
     /// The data set.
     pub dataset: Dataset,
+}
+
+impl Features {
+    /// The fold of every stored answer; answers to one source never straddle them.
+    pub fn folds(&self, folds: usize, seed: u64) -> Vec<usize> {
+        let keys: Vec<&str> =
+            self.store.answers().iter().map(|answer| answer.labelled.source.as_str()).collect();
+        grouped_folds(&keys, folds, seed)
+    }
 }
 
 /// Opens data and model, reads what is not in the store yet.

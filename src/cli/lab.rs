@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use clap::Args;
 
-use crate::data::grouped_folds;
 use crate::detect::MlpSettings;
 use crate::inspect::evaluation::{EvaluationReport, EvaluationSettings, ScoreCache, evaluate};
 
@@ -26,8 +25,8 @@ pub struct LabArguments {
     /// Seed of folds, training and resampling
     #[arg(long, default_value_t = 42)]
     seed: u64,
-    /// Only the rows whose name contains one of these
-    #[arg(long, value_name = "NAME,...", value_delimiter = ';')]
+    /// Only the rows whose name contains one of these (names have commas: a semicolon divides them)
+    #[arg(long, value_name = "NAME;...", value_delimiter = ';')]
     methods: Vec<String>,
     /// Folder for lab.json, tables.md and the pictures of curves
     #[arg(long, short, value_name = "FOLDER")]
@@ -40,9 +39,9 @@ pub struct LabArguments {
 /// Extracts features (once), trains every detector by grouped cross-validation (each once; an interrupted run goes on),
 /// prints and writes the tables.
 pub fn run(shared: &Shared, arguments: &LabArguments) -> Outcome {
-    let Features { store, .. } = super::features::extract(shared, &arguments.data, &arguments.features)?;
-    let keys: Vec<&str> = store.answers().iter().map(|answer| answer.labelled.source.as_str()).collect();
-    let folds = grouped_folds(&keys, arguments.folds, arguments.seed);
+    let features = super::features::extract(shared, &arguments.data, &arguments.features)?;
+    let folds = features.folds(arguments.folds, arguments.seed);
+    let Features { store, .. } = features;
     let mlp = MlpSettings { seed: arguments.seed, ..MlpSettings::default() };
     let mut settings = EvaluationSettings::laboratory(store.header(), &mlp);
     settings.seed = arguments.seed;

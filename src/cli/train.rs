@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::data::grouped_folds;
 use crate::detect::{AnswerFeatures, CortexSettings, FeatureBlock, MlpSettings};
 use crate::inspect::evaluation::{
     EvaluationSettings, StoreHeader, TokenClassifier, train_answer_head, train_token_head,
@@ -88,9 +87,9 @@ const PAPER_C: f64 = 1.0;
 
 /// Extracts features (once), trains both heads, writes them with their card.
 pub fn run(shared: &Shared, arguments: &TrainArguments) -> Outcome {
-    let Features { store, dataset } = super::features::extract(shared, &arguments.data, &arguments.features)?;
-    let keys: Vec<&str> = store.answers().iter().map(|answer| answer.labelled.source.as_str()).collect();
-    let folds = grouped_folds(&keys, arguments.folds, arguments.seed);
+    let features = super::features::extract(shared, &arguments.data, &arguments.features)?;
+    let folds = features.folds(arguments.folds, arguments.seed);
+    let Features { store, dataset } = features;
     let settings =
         EvaluationSettings { seed: arguments.seed, ..EvaluationSettings::standard(store.header()) };
     let layer = match arguments.layer {

@@ -18,7 +18,7 @@ pub(crate) struct SourceFile {
     pub(crate) path: PathBuf,
     /// The path, safe to print.
     pub(crate) shown: String,
-    /// Decompressed, without a UTF-8 byte-order mark. As it lies on disk where the container is no text.
+    /// Decompressed, without a UTF-8 byte-order mark. Only its first ones where the container is no text.
     pub(crate) bytes: Vec<u8>,
     pub(crate) container: Container,
 }
@@ -62,7 +62,8 @@ impl SourceFile {
             [(&b"PAR1"[..], Container::Parquet), (b"SQLite format 3\0", Container::Sqlite)]
         {
             if raw.starts_with(magic) {
-                return Ok(Self { path: path.to_owned(), shown, bytes: raw, container });
+                // Its own reader opens the file: only the hash needed all of it here.
+                return Ok(Self { path: path.to_owned(), shown, bytes: magic.to_vec(), container });
             }
         }
         let mut bytes = if raw.starts_with(GZIP) {

@@ -5,14 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::data::dataset::BadRow;
 use crate::data::error::DataError;
 use crate::data::example::{Example, Passage};
 use crate::data::json::{Json, Object};
-use crate::data::labels::DraftRow;
 use crate::data::notice::Notices;
 
-use super::squad::{Corpus, draft};
+use super::squad::{Corpus, with_corpus};
 use super::{Input, Parts};
 
 /// Whether a record can be one of `CLAPNQ`'s.
@@ -21,19 +19,7 @@ pub(super) fn is_record(fields: &Object) -> bool {
 }
 
 pub(super) fn read(input: &Input<'_>, notices: &mut Notices) -> Result<Parts, DataError> {
-    let mut corpus = Corpus::default();
-    let mut rows = Vec::new();
-    for source in input.rows(notices)? {
-        let fields = source.fields.as_ref().map_err(Clone::clone);
-        rows.push(match fields.and_then(|fields| example_of(fields, source.row, &mut corpus)) {
-            Ok(example) => draft(example),
-            Err(reason) => {
-                let id = source.fields.ok().and_then(|fields| fields.scalar("id").map(str::to_owned));
-                DraftRow::Bad(BadRow { row: source.row, id, line: source.line, reason })
-            }
-        });
-    }
-    Ok(Parts { rows, documents: corpus.documents })
+    with_corpus(input, notices, "id", example_of)
 }
 
 fn example_of(fields: &Object, row: usize, corpus: &mut Corpus) -> Result<Example, String> {

@@ -5,7 +5,7 @@ use crate::data::error::DataError;
 use crate::data::json::{Json, Object};
 use crate::data::notice::Notices;
 
-use super::translated::{Translated, Translation, drafts, object};
+use super::translated::{Translation, object, one_by_one};
 use super::{Input, Parts};
 
 /// Whether a record can be one of `HalluRAG`'s.
@@ -14,12 +14,7 @@ pub(super) fn is_record(fields: &Object) -> bool {
 }
 
 pub(super) fn read(input: &Input<'_>, notices: &mut Notices) -> Result<Parts, DataError> {
-    let mut records: Vec<Translated> = Vec::new();
-    for source in input.rows(notices)? {
-        let row = records.len();
-        records.push((source.line, source.fields.and_then(|fields| record(&fields, row, notices))));
-    }
-    Ok(Parts { rows: drafts(records, notices), documents: Vec::new() })
+    one_by_one(input, notices, record)
 }
 
 fn record(fields: &Object, row: usize, notices: &mut Notices) -> Result<Object, String> {

@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::data::dataset::BadRow;
 use crate::data::error::DataError;
 use crate::data::example::{Example, Passage};
 use crate::data::json::{Json, Object};
-use crate::data::labels::DraftRow;
 use crate::data::notice::Notices;
 
-use super::squad::{Corpus, draft};
+use super::squad::{Corpus, with_corpus};
 use super::{Input, Parts};
 
 /// Whether a record can be one of `HotpotQA`'s.
@@ -18,21 +16,7 @@ pub(super) fn is_record(fields: &Object) -> bool {
 }
 
 pub(super) fn read(input: &Input<'_>, notices: &mut Notices) -> Result<Parts, DataError> {
-    let mut corpus = Corpus::default();
-    let mut rows = Vec::new();
-    for source in input.rows(notices)? {
-        let example = source.fields.as_ref().map_err(Clone::clone);
-        let example = example.and_then(|fields| example_of(fields, source.row, &mut corpus));
-        rows.push(match example {
-            Ok(example) => draft(example),
-            Err(reason) => {
-                let id =
-                    source.fields.as_ref().ok().and_then(|fields| fields.scalar("_id").map(str::to_owned));
-                DraftRow::Bad(BadRow { row: source.row, id, line: source.line, reason })
-            }
-        });
-    }
-    Ok(Parts { rows, documents: corpus.documents })
+    with_corpus(input, notices, "_id", example_of)
 }
 
 fn example_of(fields: &Object, row: usize, corpus: &mut Corpus) -> Result<Example, String> {

@@ -5,7 +5,7 @@ use crate::data::error::DataError;
 use crate::data::json::{Json, Object};
 use crate::data::notice::Notices;
 
-use super::translated::{Translated, Translation, drafts};
+use super::translated::{Translation, one_by_one};
 use super::{Input, Parts};
 
 /// Whether a record can be one of `LettuceDetect`'s.
@@ -14,12 +14,7 @@ pub(super) fn is_record(fields: &Object) -> bool {
 }
 
 pub(super) fn read(input: &Input<'_>, notices: &mut Notices) -> Result<Parts, DataError> {
-    let mut records: Vec<Translated> = Vec::new();
-    for source in input.rows(notices)? {
-        let row = records.len();
-        records.push((source.line, source.fields.map(|fields| record(&fields, row, notices))));
-    }
-    Ok(Parts { rows: drafts(records, notices), documents: Vec::new() })
+    one_by_one(input, notices, |fields, row, notices| Ok(record(fields, row, notices)))
 }
 
 fn record(fields: &Object, row: usize, notices: &mut Notices) -> Object {

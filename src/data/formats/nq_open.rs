@@ -3,34 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use crate::data::dataset::BadRow;
 use crate::data::error::DataError;
 use crate::data::example::Example;
 use crate::data::json::{Json, Object};
-use crate::data::labels::{Draft, DraftRow};
 use crate::data::notice::Notices;
 
-use super::content::SourceRow;
-use super::squad::Corpus;
+use super::squad::{Corpus, with_corpus};
 use super::{Input, Parts};
 
 pub(super) fn read(input: &Input<'_>, notices: &mut Notices) -> Result<Parts, DataError> {
-    let mut corpus = Corpus::default();
-    let row = |SourceRow { row, line, fields }| {
-        let example = match &fields {
-            Ok(fields) => example(fields, row, &mut corpus),
-            Err(reason) => Err(reason.clone()),
-        };
-        match example {
-            Ok(example) => DraftRow::Draft(Box::new(Draft { example, line, labels: None, unit: None })),
-            Err(reason) => {
-                let id = fields.ok().and_then(|fields| fields.scalar("id").map(str::to_owned));
-                DraftRow::Bad(BadRow { row, id, line, reason })
-            }
-        }
-    };
-    let rows = input.rows(notices)?.into_iter().map(row).collect();
-    Ok(Parts { rows, documents: corpus.documents })
+    with_corpus(input, notices, "id", example)
 }
 
 fn example(fields: &Object, row: usize, corpus: &mut Corpus) -> Result<Example, String> {

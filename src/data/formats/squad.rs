@@ -9,6 +9,7 @@ use crate::data::json::{Json, Object};
 use crate::data::labels::{Draft, DraftRow};
 use crate::data::notice::Notices;
 
+use super::content::SourceRow;
 use super::{Content, Input, Parts};
 
 /// Documents with one text each, no text twice, ids of the form `title/paragraph-n`.
@@ -107,6 +108,29 @@ fn question_row(question: &Json, row: usize, title: &str, document: &str) -> Dra
         gold_consistent: None,
         groups,
     })
+}
+
+/// The rows of a layout whose examples bring their documents along: one example a record, or the bad row that
+/// says why there is none and names the id in `id_field`.
+pub(super) fn with_corpus(
+    input: &Input<'_>,
+    notices: &mut Notices,
+    id_field: &str,
+    example_of: impl Fn(&Object, usize, &mut Corpus) -> Result<Example, String>,
+) -> Result<Parts, DataError> {
+    let mut corpus = Corpus::default();
+    let row = |SourceRow { row, line, fields }| {
+        let example = fields.as_ref().map_err(Clone::clone);
+        match example.and_then(|fields| example_of(fields, row, &mut corpus)) {
+            Ok(example) => DraftRow::Draft(Box::new(Draft { example, line, labels: None, unit: None })),
+            Err(reason) => {
+                let id = fields.ok().and_then(|fields| fields.scalar(id_field).map(str::to_owned));
+                DraftRow::Bad(BadRow { row, id, line, reason })
+            }
+        }
+    };
+    let rows = input.rows(notices)?.into_iter().map(row).collect();
+    Ok(Parts { rows, documents: corpus.documents })
 }
 
 /// An example without labels.

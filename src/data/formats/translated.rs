@@ -1,12 +1,13 @@
 //! Layouts whose records are put under ragscope's own names: an importer then says only which field of
 //! its layout is which, and [`super::own`] checks the rest.
 
+use crate::data::error::DataError;
 use crate::data::json::{Json, Object};
 use crate::data::labels::DraftRow;
 use crate::data::notice::Notices;
 
 use super::content::SourceRow;
-use super::own;
+use super::{Input, Parts, own};
 
 /// A record under ragscope's own names, as it is put together.
 #[derive(Debug, Default)]
@@ -55,6 +56,19 @@ impl Translation {
 
 /// A translated record, or why it cannot be used, with the line it came from.
 pub(super) type Translated = (Option<usize>, Result<Object, String>);
+
+/// The rows of a layout in which every record is one example: `record` puts its fields under own names.
+pub(super) fn one_by_one(
+    input: &Input<'_>,
+    notices: &mut Notices,
+    record: impl Fn(&Object, usize, &mut Notices) -> Result<Object, String>,
+) -> Result<Parts, DataError> {
+    let mut records: Vec<Translated> = Vec::new();
+    for SourceRow { row, line, fields } in input.rows(notices)? {
+        records.push((line, fields.and_then(|fields| record(&fields, row, notices))));
+    }
+    Ok(Parts { rows: drafts(records, notices), documents: Vec::new() })
+}
 
 /// Drafts of translated records, numbered in their order.
 pub(super) fn drafts(records: impl IntoIterator<Item = Translated>, notices: &mut Notices) -> Vec<DraftRow> {

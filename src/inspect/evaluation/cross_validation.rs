@@ -118,11 +118,11 @@ pub(super) fn scores_by_fold(
             progress(method.name());
             Ok(negative_log_likelihoods(store)?.into_iter().map(|nll| -(-nll).exp_m1()).collect())
         }
-        TokenMethod::Control(classifier) => {
+        TokenMethod::Control(classifier) => cache.scores(method, data, folds, labels.len(), || {
             let (values, width) = control_features(store);
             let features = FeatureRows::new(vec![(BlockValues::F32(&values), width)])?;
             cross_fit(store, folds, labels, &features, classifier, method.name(), progress)
-        }
+        }),
         TokenMethod::LexicalSupport => {
             progress(method.name());
             let support = first_column(store, FeatureBlock::LexicalSupport)?;
@@ -130,16 +130,17 @@ pub(super) fn scores_by_fold(
         }
         TokenMethod::Ensemble { name, members, tempered: _ } => {
             let mut sum = vec![0.0; labels.len()];
-            let mut seen: Vec<(Vec<FeatureBlock>, LoadedFeatures)> = Vec::new();
+            // Members that follow each other mostly read the same blocks.
+            let mut loaded: Option<(&[FeatureBlock], LoadedFeatures)> = None;
             for (number, (blocks, classifier)) in members.iter().enumerate() {
-                if !seen.iter().any(|(own, _)| own == blocks) {
-                    seen.clear();
-                    seen.push((blocks.clone(), LoadedFeatures::load(store, blocks)?));
-                }
-                let Some((_, loaded)) = seen.first() else { continue };
                 let told = format!("{name}, member {} of {}", number + 1, members.len());
                 let scores = cache.scores(&(blocks, classifier), data, folds, labels.len(), || {
-                    cross_fit(store, folds, labels, &loaded.rows()?, classifier, &told, progress)
+                    let features = match loaded.take() {
+                        Some((own, features)) if own == blocks.as_slice() => features,
+                        _ => LoadedFeatures::load(store, blocks)?,
+                    };
+                    let (_, features) = loaded.insert((blocks, features));
+                    cross_fit(store, folds, labels, &features.rows()?, classifier, &told, progress)
                 })?;
                 sum.iter_mut().zip(scores).for_each(|(sum, score)| *sum += score);
             }

@@ -69,7 +69,7 @@ impl Fitted {
         match self {
             Self::Model(model) => Ok(model.probabilities(features, rows)?),
             Self::BestColumn { column, model } => {
-                let values = columns(features, rows, *column..*column + 1)?;
+                let values = self::column(features, rows, *column)?;
                 let one = FeatureRows::new(vec![(BlockValues::F32(&values), 1)])?;
                 Ok(model.probabilities(&one, &(0..rows.len()).collect::<Vec<_>>())?)
             }
@@ -86,16 +86,12 @@ impl Fitted {
     }
 }
 
-/// Some columns of the chosen rows, [rows, columns].
-fn columns(
-    features: &FeatureRows<'_>,
-    rows: &[usize],
-    wanted: std::ops::Range<usize>,
-) -> Result<Vec<f32>, DetectError> {
+/// One column of the chosen rows, `[rows]`.
+fn column(features: &FeatureRows<'_>, rows: &[usize], number: usize) -> Result<Vec<f32>, DetectError> {
     let width = features.width();
     let mut all = vec![0.0; rows.len() * width];
     features.copy_rows(rows, &mut all)?;
-    Ok(all.chunks_exact(width.max(1)).flat_map(|row| row[wanted.clone()].iter().copied()).collect())
+    Ok(all.chunks_exact(width.max(1)).map(|row| row[number]).collect())
 }
 
 /// The column whose AUROC on the training rows is farthest from chance, either way, as a logistic regression.
@@ -106,19 +102,21 @@ fn best_column(
     settings: &LogisticSettings,
 ) -> Result<Fitted, EvaluationError> {
     let own: Vec<bool> = rows.iter().map(|&row| labels[row]).collect();
+    let width = features.width();
+    let mut all = vec![0.0; rows.len() * width];
+    features.copy_rows(rows, &mut all)?;
+    let values_of = |number: usize| all.iter().skip(number).step_by(width.max(1)).copied();
     let mut best = (0, -1.0);
-    for column in 0..features.width() {
-        let values = columns(features, rows, column..column + 1)?;
-        let scores: Vec<f64> = values.iter().map(|value| f64::from(*value)).collect();
+    for number in 0..width {
+        let scores: Vec<f64> = values_of(number).map(f64::from).collect();
         let distance = auroc(&own, &scores).value().map_or(0.0, |auroc| (auroc - 0.5).abs());
         if distance > best.1 {
-            best = (column, distance);
+            best = (number, distance);
         }
     }
-    let column = best.0;
-    let values = columns(features, rows, column..column + 1)?;
+    let values: Vec<f32> = values_of(best.0).collect();
     let one = FeatureRows::new(vec![(BlockValues::F32(&values), 1)])?;
     let places: Vec<usize> = (0..rows.len()).collect();
     let model = TokenClassifier::Logistic(*settings).train(&one, &own, &places)?;
-    Ok(Fitted::BestColumn { column, model })
+    Ok(Fitted::BestColumn { column: best.0, model })
 }
