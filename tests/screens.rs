@@ -4,6 +4,8 @@
 
 #[path = "screens/demo.rs"]
 mod demo;
+#[path = "screens/discovery.rs"]
+mod discovery;
 #[path = "screens/dump.rs"]
 mod dump;
 
@@ -91,11 +93,15 @@ const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (60, 16)];
 const THEMES: [(&str, Theme); 3] = [("dark", Theme::DARK), ("light", Theme::LIGHT), ("mono", Theme::MONO)];
 
 fn snapshots(state: &str, model: &mut Model) {
+    snapshots_at(&SIZES, state, model);
+}
+
+fn snapshots_at(sizes: &[(u16, u16)], state: &str, model: &mut Model) {
     let mut settings = insta::Settings::clone_current();
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     settings.bind(|| {
-        for (width, height) in SIZES {
+        for &(width, height) in sizes {
             for (name, theme) in THEMES {
                 let (buffer, _) = screen(model, &theme, width, height);
                 insta::assert_snapshot!(format!("{state}_{width}x{height}_{name}"), dump::dump(&buffer));
@@ -178,7 +184,15 @@ fn states() -> Vec<Model> {
                 states.push(model);
             }
         }
-        for command in [Command::Help, Command::Notices, Command::Search, Command::TypeNumber] {
+        for command in [
+            Command::Help,
+            Command::Notices,
+            Command::Search,
+            Command::TypeNumber,
+            Command::Palette,
+            Command::Presets,
+            Command::SavePreset,
+        ] {
             let mut model = make();
             act(&mut model, command);
             states.push(model);
@@ -386,5 +400,6 @@ fn pictures() {
         act(&mut model, Command::Help);
         let (buffer, _) = screen(&mut model, &theme, 120, 40);
         std::fs::write(folder.join(format!("help_{name}.svg")), svg(&buffer, &theme, "help")).unwrap();
+        discovery::pictures(&folder, name, &theme);
     }
 }

@@ -4,6 +4,9 @@
 
 mod sandbox;
 
+#[path = "terminal/configuration.rs"]
+mod configuration;
+
 use std::io::{Read, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};

@@ -55,7 +55,12 @@ impl InspectionArguments {
             model: shared.model.clone(),
             placement: shared.placement()?,
             heads: head_source(shared),
-            top_k: self.top_k.map(usize::from).or(calibrated_k).unwrap_or(defaults.top_k),
+            top_k: self
+                .top_k
+                .map(usize::from)
+                .or(calibrated_k)
+                .or(shared.configuration.count("top_k"))
+                .unwrap_or(defaults.top_k),
             calibration,
             ..defaults
         })
@@ -66,8 +71,9 @@ impl InspectionArguments {
 pub fn run(shared: &Shared, arguments: &OpenArguments) -> Outcome {
     let path = &arguments.path;
     let shown = crate::text::visible_path(path);
-    let defaults =
+    let own =
         HeadFiles::read(&head_source(shared)).and_then(|files| files.thresholds()).map_err(failure_of)?;
+    let defaults = shared.thresholds(&own);
     let showing = Showing {
         title: format!("ragscope on {shown}"),
         command: format!("ragscope open {shown}"),

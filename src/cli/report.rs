@@ -11,7 +11,7 @@ use crate::report::{Report, exports, html, json, markdown, plain};
 use super::report_context::{certificate_in, context, with_highlighting};
 use super::session::failure_of;
 use super::thresholds::{HighlightingThreshold, ThresholdArguments};
-use super::{Failure, Outcome, output};
+use super::{Failure, Outcome, Shared, output};
 
 /// Options of `ragscope report`.
 #[derive(Debug, Args)]
@@ -54,14 +54,14 @@ enum Face {
 }
 
 /// Reads the run, decides, writes.
-pub fn run(arguments: &ReportArguments) -> Outcome {
+pub fn run(shared: &Shared, arguments: &ReportArguments) -> Outcome {
     let (evidence, notice) = read_run(&arguments.run).map_err(Failure::input)?;
     if let Some(notice) = notice {
         output::tell(&format!("note: {notice}"));
     }
     let defaults: Thresholds =
         HeadFiles::read(&HeadSource::Shipped).and_then(|files| files.thresholds()).map_err(failure_of)?;
-    let mut thresholds = arguments.thresholds.over(&defaults)?;
+    let mut thresholds = arguments.thresholds.over(&shared.thresholds(&defaults))?;
     let highlighting = arguments.highlighting.apply(&mut thresholds, &evidence)?;
     let shown = crate::text::visible_path(&arguments.run);
     let mut context = context(

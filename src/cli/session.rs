@@ -11,8 +11,10 @@ use std::thread;
 use crate::evidence::{Evidence, Thresholds};
 use crate::inspect::{self, CertificateSummary, InspectError, Message, Planned};
 use crate::report::{html, json, markdown, plain};
-use crate::tui::{self, ExportKind, ThemeChoice};
+use crate::tui::{self, ExportKind};
 
+use super::config::preset_store;
+use super::keys::key_map;
 use super::progress::progress_bar;
 use super::report_context::{certificate_in, context};
 use super::signals::{cancel_on_interrupt, cancelled};
@@ -87,13 +89,14 @@ fn show(
     work: impl FnOnce(&AtomicBool, &Sender<Message>) -> Option<InspectError> + Send + 'static,
 ) -> Outcome {
     let interactive = !showing.plain && std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
-    let theme: ThemeChoice = shared.theme.parse().map_err(Failure::Usage)?;
+    // Before any work begins: a key map that does not fit ends it.
+    let preferences = if interactive { preferences(shared)? } else { tui::Preferences::default() };
     let cancel = if interactive { Arc::new(AtomicBool::new(false)) } else { cancel_on_interrupt() };
     let (sender, messages) = mpsc::channel();
     let worker_cancel = Arc::clone(&cancel);
     let worker = thread::spawn(move || work(&worker_cancel, &sender));
     if interactive {
-        on_screen(showing, certified, messages, Arc::clone(&cancel), theme)?;
+        on_screen(shared, showing, certified, messages, Arc::clone(&cancel), preferences)?;
     } else {
         as_text(showing, certified, &messages)?;
     }
@@ -116,12 +119,24 @@ pub fn failure_of(error: InspectError) -> Failure {
     }
 }
 
+/// How the screen starts, as the configuration says.
+fn preferences(shared: &Shared) -> Outcome<tui::Preferences> {
+    let (keys, warnings) = key_map(&shared.configuration)?;
+    Ok(tui::Preferences {
+        keys,
+        without_mouse: shared.configuration.flag("mouse") == Some(false),
+        scale: shared.scale(),
+        notices: warnings.into_iter().chain(shared.configuration.notes().iter().cloned()).collect(),
+    })
+}
+
 fn on_screen(
+    shared: &Shared,
     showing: &Showing,
     certified: &Arc<OnceLock<CertificateSummary>>,
     messages: Receiver<Message>,
     cancel: Arc<AtomicBool>,
-    theme: ThemeChoice,
+    preferences: tui::Preferences,
 ) -> Outcome {
     let (title, command) = (showing.title.clone(), showing.command.clone());
     let own = Arc::clone(certified);
@@ -148,8 +163,10 @@ fn on_screen(
             None => vec!["not calibrated: no chunk can be certified".to_owned()],
         }),
         export: Box::new(export),
-        theme,
-        depth: None,
+        presets: preset_store(&shared.configuration),
+        preferences,
+        theme: shared.theme(),
+        depth: shared.depth(),
     };
     let outcome = tui::run(session).map_err(Failure::input)?;
     for path in &outcome.exported {

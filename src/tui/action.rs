@@ -1,15 +1,24 @@
-//! The one table of commands: it drives the keys, the help, the footer and the printed key list.
+//! The one table of commands: it drives the keys, the help, the palette, the footer and the printed lists.
 
-use std::fmt::Write as _;
-
+mod availability;
+mod fuzzy;
+mod key;
+mod key_map;
+mod palette;
+mod printed;
 mod table;
 
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::crossterm::event::KeyEvent;
 
 use super::hit::Target;
-use super::model::{Model, Overlay, Pane};
+use super::model::{Model, Overlay, Pane, PresetAnswer, PresetRequest};
 use crate::inspect::Message;
 
+pub use availability::availability;
+pub use key::{Key, KeyError};
+pub use key_map::{KeyMap, KeyMapNote};
+pub use palette::{Offer, offers};
+pub use printed::{key_list, key_list_json, key_list_markdown, key_list_toml};
 pub use table::ACTIONS;
 
 /// Everything that can change the model.
@@ -37,6 +46,8 @@ pub enum Action {
     MessagesEnded(Option<String>),
     /// An export is done, or why not.
     Exported(Result<std::path::PathBuf, String>),
+    /// What the store of presets answered, and to what.
+    Presets(PresetRequest, PresetAnswer),
     /// A sentence to show.
     Say(String),
     /// The screen has another size: only drawn anew.
@@ -92,6 +103,19 @@ pub enum Command {
     Copy,
     CopyAnswer,
     Mouse,
+    Palette,
+    Undo,
+    Redo,
+    Presets,
+    SavePreset,
+    DeletePreset,
+    /// The answers to a question over the screen.
+    Yes,
+    No,
+    /// What a prompt holds is meant.
+    Accept,
+    /// The last character of a prompt goes.
+    Erase,
 }
 
 /// Form of an export.
@@ -103,62 +127,18 @@ pub enum ExportKind {
 }
 
 /// Where a key means something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Context {
     Anywhere,
     Pane(Pane),
     /// Help or notices are open.
     Overlay,
+    /// The list of presets is open.
+    Presets,
+    /// A question waits for yes or no.
+    Question,
     /// A prompt takes characters.
     Prompt,
-}
-
-/// A key with its modifiers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Key {
-    pub code: KeyCode,
-    pub modifiers: KeyModifiers,
-}
-
-impl Key {
-    /// How help writes it.
-    pub fn label(self) -> String {
-        let name = match self.code {
-            KeyCode::Char(' ') => "Space".to_owned(),
-            KeyCode::Char(c) => c.to_string(),
-            KeyCode::Up => "↑".into(),
-            KeyCode::Down => "↓".into(),
-            KeyCode::Left => "←".into(),
-            KeyCode::Right => "→".into(),
-            KeyCode::Enter => "Enter".into(),
-            KeyCode::Esc => "Esc".into(),
-            KeyCode::Tab => "Tab".into(),
-            KeyCode::BackTab => "Shift-Tab".into(),
-            KeyCode::PageUp => "PgUp".into(),
-            KeyCode::PageDown => "PgDn".into(),
-            KeyCode::Home => "Home".into(),
-            KeyCode::End => "End".into(),
-            other => format!("{other:?}"),
-        };
-        let mut label = String::new();
-        if self.modifiers.contains(KeyModifiers::CONTROL) {
-            label.push_str("Ctrl-");
-        }
-        if self.modifiers.contains(KeyModifiers::SHIFT) {
-            label.push_str("Shift-");
-        }
-        label + &name
-    }
-
-    /// What a terminal reports, without the Shift that is already in the character.
-    fn of(event: KeyEvent) -> Self {
-        let mut modifiers =
-            event.modifiers & (KeyModifiers::CONTROL | KeyModifiers::SHIFT | KeyModifiers::ALT);
-        if matches!(event.code, KeyCode::Char(_) | KeyCode::BackTab) {
-            modifiers -= KeyModifiers::SHIFT;
-        }
-        Self { code: event.code, modifiers }
-    }
 }
 
 /// A line of the table.
@@ -178,7 +158,8 @@ pub struct Entry {
 /// Where keys go now.
 pub fn context(model: &Model) -> Context {
     match &model.overlay {
-        Some(Overlay::Help { typing: true, .. }) => Context::Prompt,
+        Some(Overlay::Help { typing: true, .. } | Overlay::Palette { .. }) => Context::Prompt,
+        Some(Overlay::Presets(presets)) => presets.context(),
         Some(_) => Context::Overlay,
         None if model.filter.typing || model.typed.is_some() => Context::Prompt,
         None => Context::Pane(model.focus),
@@ -186,42 +167,59 @@ pub fn context(model: &Model) -> Context {
 }
 
 /// What a key does in a context.
-pub fn action_for(context: Context, event: KeyEvent) -> Option<Action> {
+pub fn action_for(keys: &KeyMap, context: Context, event: KeyEvent) -> Option<Action> {
     let key = Key::of(event);
-    if context == Context::Prompt {
-        return match (key.code, key.modifiers.contains(KeyModifiers::CONTROL)) {
-            (KeyCode::Char('c'), true) => Some(Action::Do(Command::Quit)),
-            (KeyCode::Char(c), false) => Some(Action::Type(c)),
-            (KeyCode::Backspace, _) => Some(Action::Erase),
-            (KeyCode::Enter, _) => Some(Action::Accept),
-            (KeyCode::Esc, _) => Some(Action::Do(Command::Back)),
-            (KeyCode::Down, _) => Some(Action::Do(Command::Down)),
-            (KeyCode::Up, _) => Some(Action::Do(Command::Up)),
-            _ => None,
-        };
+    if let Some(entry) = keys.find(context, key) {
+        return Some(match entry.command {
+            Command::Accept => Action::Accept,
+            Command::Erase => Action::Erase,
+            command => Action::Do(command),
+        });
     }
-    let found =
-        |wanted: Context| ACTIONS.iter().find(|entry| entry.context == wanted && entry.keys.contains(&key));
-    // What lies under an overlay cannot be seen, so it is not moved.
-    let general =
-        found(Context::Anywhere).filter(|entry| context != Context::Overlay || works_over(entry.command));
-    found(context).or(general).map(|entry| Action::Do(entry.command))
+    let general = keys.find(Context::Anywhere, key).map(|entry| entry.command);
+    match context {
+        Context::Anywhere | Context::Pane(_) => general,
+        // A prompt takes what can be typed.
+        Context::Prompt => match (general.filter(|command| *command == Command::Quit), key.typed()) {
+            (Some(quit), _) => Some(quit),
+            (None, typed) => return typed.map(Action::Type),
+        },
+        // What lies under an overlay cannot be seen, so it is not moved.
+        _ => general.filter(|command| works_over(*command)),
+    }
+    .map(Action::Do)
 }
 
+/// Whether a command of anywhere works while something lies over the panes.
 fn works_over(command: Command) -> bool {
     matches!(
         command,
-        Command::Quit | Command::Close | Command::Back | Command::Help | Command::Notices | Command::Mouse
+        Command::Quit
+            | Command::Close
+            | Command::Back
+            | Command::Help
+            | Command::Notices
+            | Command::Mouse
+            | Command::Palette
     )
 }
 
 /// Entries that the footer shows in a context, the nearest first.
 pub fn hints(context: Context) -> impl Iterator<Item = &'static Entry> {
-    let anywhere = matches!(context, Context::Pane(_));
-    ACTIONS
-        .iter()
-        .filter(move |entry| entry.context == context || (anywhere && entry.context == Context::Anywhere))
-        .filter(|entry| entry.hint.is_some())
+    let of = |wanted: Context| ACTIONS.iter().filter(move |entry| entry.context == wanted);
+    let anywhere = matches!(context, Context::Pane(_)).then(|| of(Context::Anywhere));
+    of(context).chain(anywhere.into_iter().flatten()).filter(|entry| entry.hint.is_some())
+}
+
+/// Every context of the table: `first`, then what works anywhere, then the others in the table's order.
+pub fn contexts(first: Option<Context>) -> Vec<Context> {
+    let mut contexts: Vec<Context> = first.into_iter().collect();
+    for context in std::iter::once(Context::Anywhere).chain(ACTIONS.iter().map(|entry| entry.context)) {
+        if !contexts.contains(&context) {
+            contexts.push(context);
+        }
+    }
+    contexts
 }
 
 /// Title of a context in the help.
@@ -230,36 +228,20 @@ pub fn context_title(context: Context) -> &'static str {
         Context::Anywhere => "Anywhere",
         Context::Pane(pane) => pane.title(),
         Context::Overlay => "Help and notices",
-        Context::Prompt => "Prompt",
+        Context::Presets => "Presets",
+        Context::Question => "A question",
+        Context::Prompt => "Prompts and palette",
     }
-}
-
-/// The key list as plain text, one line per entry, for `--help` pages and the README.
-pub fn key_list() -> String {
-    let mut text = String::new();
-    let mut contexts: Vec<Context> = Vec::new();
-    for entry in ACTIONS {
-        if !contexts.contains(&entry.context) {
-            contexts.push(entry.context);
-        }
-    }
-    for context in contexts {
-        text.push_str(context_title(context));
-        text.push('\n');
-        for entry in ACTIONS.iter().filter(|entry| entry.context == context) {
-            let keys: Vec<String> = entry.keys.iter().map(|key| key.label()).collect();
-            let _ = writeln!(text, "  {:<16} {}", keys.join(" "), entry.help);
-        }
-    }
-    text
 }
 
 #[cfg(test)]
 mod tests {
+    use ratatui::crossterm::event::{KeyCode, KeyModifiers};
+
     use super::*;
 
     fn press(context: Context, code: KeyCode, modifiers: KeyModifiers) -> Option<Action> {
-        action_for(context, KeyEvent::new(code, modifiers))
+        action_for(&KeyMap::default(), context, KeyEvent::new(code, modifiers))
     }
 
     #[test]
@@ -283,12 +265,7 @@ mod tests {
     fn no_key_is_one_that_multiplexers_and_terminals_take() {
         for entry in ACTIONS {
             for key in entry.keys {
-                let taken = key.modifiers.contains(KeyModifiers::CONTROL)
-                    && matches!(
-                        key.code,
-                        KeyCode::Char('a' | 'b' | 'h' | 'i' | 'j' | 'k' | 'l' | 'm' | 's' | 'q' | ' ')
-                    );
-                assert!(!taken && !key.modifiers.contains(KeyModifiers::ALT), "{}", entry.name);
+                assert_eq!(key.taken_by(), None, "{} {}", entry.name, key.name());
             }
         }
     }
@@ -312,8 +289,29 @@ mod tests {
     }
 
     #[test]
-    fn every_entry_is_in_the_printed_key_list() {
-        let list = key_list();
-        assert!(ACTIONS.iter().all(|entry| list.contains(entry.help) && !entry.keys.is_empty()));
+    fn every_context_of_the_table_is_listed_once_and_the_wanted_one_first() {
+        let first = Context::Pane(Pane::Answer);
+        let contexts = contexts(Some(first));
+        assert_eq!(contexts[..2], [first, Context::Anywhere]);
+        let once: std::collections::HashSet<_> = contexts.iter().collect();
+        assert_eq!(once.len(), contexts.len());
+        assert!(ACTIONS.iter().all(|entry| contexts.contains(&entry.context)));
+    }
+
+    #[test]
+    fn a_prompt_takes_nothing_that_can_be_typed_for_a_command() {
+        let in_prompt = ACTIONS.iter().filter(|entry| entry.context == Context::Prompt);
+        for entry in in_prompt {
+            assert!(entry.keys.iter().all(|key| key.typed().is_none()), "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn the_footer_begins_with_what_is_nearest() {
+        let shown: Vec<Context> = hints(Context::Pane(Pane::Sliders)).map(|entry| entry.context).collect();
+        let first_general = shown.iter().position(|context| *context == Context::Anywhere).unwrap();
+        assert!(
+            first_general > 0 && shown[first_general..].iter().all(|context| *context == Context::Anywhere)
+        );
     }
 }

@@ -8,7 +8,7 @@ use ratatui::crossterm::event::{
 
 use super::action::{self, Action, Context};
 use super::hit::HitMap;
-use super::model::Model;
+use super::model::{Model, PresetAnswer, PresetRequest};
 use crate::inspect::Message;
 
 /// Something that happened.
@@ -22,6 +22,8 @@ pub enum Event {
     /// The inspection ended its side; with what a panic there said.
     MessagesEnded(Option<String>),
     Exported(Result<PathBuf, String>),
+    /// What the store of presets answered, and to what.
+    Presets(PresetRequest, PresetAnswer),
     /// The terminal can no longer be read.
     InputEnded(String),
 }
@@ -66,7 +68,7 @@ pub fn coalesce(events: &mut Vec<Event>) {
 pub fn actions(event: Event, model: &Model, hits: &HitMap) -> Vec<Action> {
     let context = action::context(model);
     match event {
-        Event::Key(key) => action::action_for(context, key).into_iter().collect(),
+        Event::Key(key) => action::action_for(&model.keys, context, key).into_iter().collect(),
         Event::Mouse(mouse) => pointer(mouse, hits).into_iter().collect(),
         Event::Paste(text) if context == Context::Prompt => {
             text.chars().filter(|c| !c.is_control()).map(Action::Type).collect()
@@ -76,6 +78,7 @@ pub fn actions(event: Event, model: &Model, hits: &HitMap) -> Vec<Action> {
         Event::Message(message) => vec![Action::Message(*message)],
         Event::MessagesEnded(panic) => vec![Action::MessagesEnded(panic)],
         Event::Exported(result) => vec![Action::Exported(result)],
+        Event::Presets(request, answer) => vec![Action::Presets(request, answer)],
         Event::InputEnded(_) => vec![Action::Do(action::Command::Quit)],
     }
 }

@@ -2,7 +2,9 @@
 
 mod attention;
 mod filter;
+mod history;
 mod pane;
+mod presets;
 mod rows;
 mod run_state;
 mod sliders;
@@ -13,12 +15,17 @@ use std::sync::Arc;
 
 pub use attention::{AttentionCursor, Subject, mass};
 pub use filter::Filter;
+pub use history::History;
 pub use pane::{Overlay, Pane, Strip};
+pub use presets::{
+    LONGEST_NAME, Preset, PresetAnswer, PresetFailure, PresetList, PresetQuestion, PresetRequest,
+};
 pub use rows::{Row, Rows, Tally};
 pub use run_state::{Phase, RunState, Toast, Tone};
 pub use sliders::{SliderEffect, SliderName};
 pub use token_units::TokenUnits;
 
+use super::action::KeyMap;
 use super::hit::Limits;
 use crate::certify::Alpha;
 use crate::evidence::{DetectorScores, Evidence, Findings, Reading, Thresholds, chosen_detector};
@@ -62,6 +69,12 @@ pub struct Model {
     pub limits: Limits,
     /// Decisions about the selected example, as of the present thresholds.
     pub findings: Option<Findings>,
+    /// The user's keys.
+    pub keys: Arc<KeyMap>,
+    /// Thresholds as they were.
+    pub history: History,
+    /// Thresholds under a name, as they were last read.
+    pub presets: Vec<Preset>,
     guarantee_at: Guarantee,
 }
 
@@ -106,6 +119,9 @@ impl Model {
             guarantee: Vec::new(),
             limits: Limits::default(),
             findings: None,
+            keys: Arc::default(),
+            history: History::default(),
+            presets: Vec::new(),
             guarantee_at: guarantee,
         };
         model.guarantee = (model.guarantee_at)(model.thresholds.alpha);

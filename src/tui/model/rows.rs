@@ -155,6 +155,17 @@ impl Rows {
         self.all.iter().filter_map(|row| row.evidence.clone()).collect()
     }
 
+    /// Whether there is any evidence.
+    pub fn has_evidence(&self) -> bool {
+        self.all.iter().any(|row| row.evidence.is_some())
+    }
+
+    /// Whether a row of the filtered list has a flagged span.
+    pub fn has_flagged(&self) -> bool {
+        let flagged = |index: &usize| self.tally(*index).is_some_and(|tally| tally.flagged > 0);
+        self.total().flagged > 0 && self.shown.iter().any(flagged)
+    }
+
     /// Adds rows that will come; known numbers keep what they have.
     pub fn plan(&mut self, planned: Vec<Planned>, filter: &Filter) {
         for Planned { row, id, question } in planned {

@@ -1,8 +1,7 @@
 //! Moving: through examples, chunks, tokens, heads and overlays.
 
-use super::say;
 use crate::tui::action::Command;
-use crate::tui::model::{Model, Pane, SliderName};
+use crate::tui::model::{Model, Overlay, Pane, SliderName};
 
 /// Applies a movement where the keys are.
 pub fn go(model: &mut Model, command: Command) {
@@ -31,7 +30,7 @@ pub fn moved(at: usize, steps: i64, count: usize) -> usize {
 }
 
 /// Steps of a movement along a list with pages of `page` lines.
-fn steps(command: Command, page: u16) -> Option<i64> {
+pub fn steps(command: Command, page: u16) -> Option<i64> {
     let page = i64::from(page.max(1));
     Some(match command {
         Command::Up => -1,
@@ -155,10 +154,9 @@ fn sliders(model: &mut Model, command: Command) {
 /// Scrolls help or notices.
 pub fn overlay(model: &mut Model, command: Command) {
     let count = usize::from(model.limits.overlay_scroll) + 1;
-    if let Some(overlay) = &mut model.overlay
-        && let Some(steps) = steps(command, 10)
+    if let Some(steps) = steps(command, 10)
+        && let Some(scroll) = model.overlay.as_mut().and_then(Overlay::scroll_mut)
     {
-        let scroll = overlay.scroll_mut();
         *scroll = moved(usize::from(*scroll).min(count - 1), steps, count) as u16;
     }
 }
@@ -171,18 +169,13 @@ fn span(model: &mut Model, forwards: bool) {
     } else {
         starts.iter().rev().find(|start| **start < model.token).or(starts.last())
     };
-    match next {
-        Some(start) => model.token = *start,
-        None if model.reading().is_none() => {
-            say(model, "this answer has not been read, so nothing is flagged");
-        }
-        None => say(model, format!("no span of this answer is flagged at {:.2}", model.thresholds.token)),
+    if let Some(start) = next {
+        model.token = *start;
     }
 }
 
 fn flagged(model: &mut Model, backwards: bool) {
-    match model.rows.next_flagged(model.selected, backwards) {
-        Some(index) => model.select(index),
-        None => say(model, format!("no answer of the list is flagged at {:.2}", model.thresholds.token)),
+    if let Some(index) = model.rows.next_flagged(model.selected, backwards) {
+        model.select(index);
     }
 }

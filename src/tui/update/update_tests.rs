@@ -46,7 +46,7 @@ fn evidence(row: usize, hot: std::ops::Range<usize>) -> Evidence {
 }
 
 /// Three answers: the first and the last have a flagged span.
-fn model() -> Model {
+pub fn model() -> Model {
     // Without smoothing a score is its token's own.
     let thresholds = Thresholds { rho: 0.5, ..Thresholds::default() };
     let guarantee: crate::tui::Guarantee = Arc::new(|alpha| vec![format!("{alpha:?}")]);

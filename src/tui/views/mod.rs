@@ -9,14 +9,18 @@ mod header;
 mod help;
 mod layout;
 mod notices;
+mod palette;
+mod presets;
 mod question;
 mod sliders;
+mod toast;
 mod words;
 
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use super::action::{Command, Context, context};
 use super::hit::{HitMap, Target};
 use super::model::{Model, Overlay, Pane};
 use super::theme::{Role, Theme};
@@ -63,7 +67,17 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer, area: Rect) -> Hi
                 Some(Overlay::Notices { scroll }) => {
                     notices::draw(&mut canvas, layout::overlay(area), model, *scroll);
                 }
+                Some(Overlay::Palette { query, selected }) => {
+                    palette::draw(&mut canvas, layout::overlay(area), model, query, *selected);
+                }
+                Some(Overlay::Presets(list)) => {
+                    presets::draw(&mut canvas, layout::overlay(area), model, list);
+                }
                 None => {}
+            }
+            // Over whatever is open; a prompt keeps its line.
+            if let Some(toast) = model.toast.as_ref().filter(|_| context(model) != Context::Prompt) {
+                toast::draw(&mut canvas, footer, model, toast);
             }
         }
     }
@@ -91,7 +105,7 @@ fn pane_frame(
     read_out: &str,
 ) -> Rect {
     let focused = model.focus == pane && model.overlay.is_none();
-    let number = pane.number().to_string();
+    let number = model.keys.label(Command::Focus(pane));
     let name = canvas.style(if focused { Role::Focus } else { Role::Strong });
     let key = canvas.style(Role::Key);
     let rest = canvas.style(Role::Muted);
@@ -129,7 +143,7 @@ fn draw_tabs(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
         let start = column;
         let key = canvas.style(if focused { Role::Selected } else { Role::Key });
         let name = canvas.style(if focused { Role::Selected } else { Role::Muted });
-        let number = format!(" {} ", pane.number());
+        let number = format!(" {} ", model.keys.label(Command::Focus(pane)));
         let title = format!("{} ", pane.title());
         column = canvas.write_all(area, column, 0, &[(&number, key), (&title, name)]);
         let tab = Rect { x: area.x + start, width: column.saturating_sub(start), ..area };

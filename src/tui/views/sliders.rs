@@ -3,6 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::{pane_frame, sentence};
+use crate::tui::action::{Command, Context};
 use crate::tui::hit::Target;
 use crate::tui::model::{Model, Pane, SliderName};
 use crate::tui::theme::Role;
@@ -19,7 +20,10 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
         .count();
     let read_out = match moved {
         0 => "at defaults".to_owned(),
-        moved => format!("{moved} moved, R resets"),
+        moved => {
+            let key = model.keys.label_in(Context::Pane(Pane::Sliders), Command::ResetAll);
+            format!("{moved} moved, {key} resets")
+        }
     };
     let inside = pane_frame(canvas, area, model, Pane::Sliders, "", &read_out);
     let two_lines = inside.height >= 8;
