@@ -55,12 +55,11 @@ fn printed(configuration: &Configuration, show_origin: bool) -> String {
     let mut text = format!("# Configuration of ragscope {}\n", env!("CARGO_PKG_VERSION"));
     for setting in SETTINGS {
         text += &format!("\n# {}\n", setting.about);
-        let (line, origin) = match configuration.get(setting.name) {
-            Some((value, origin)) => (format!("{} = {}", setting.name, value.toml()), origin.to_string()),
-            None => {
-                let example = setting.kind.example();
-                (format!("# {} = {example}", setting.name), format!("built in: {}", setting.built_in))
-            }
+        let (line, origin) = if let Some((value, origin)) = configuration.get(setting.name) {
+            (format!("{} = {}", setting.name, value.toml()), origin.to_string())
+        } else {
+            let example = setting.kind.example();
+            (format!("# {} = {example}", setting.name), format!("built in: {}", setting.built_in))
         };
         text += &if show_origin {
             format!("{line}  # {}\n", crate::text::visible_line(&origin))

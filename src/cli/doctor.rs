@@ -64,7 +64,7 @@ fn configuration(shared: &Shared, configured: &Outcome) -> Vec<Finding> {
     };
     let settings = match configured {
         Ok(()) => {
-            let count = shared.configuration.from_file();
+            let count = shared.configuration.count_from_file();
             Ok(told(&folder.settings(), format!("{count} settings hold")))
         }
         Err(failure) => Err(failure.message()),

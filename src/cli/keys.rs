@@ -45,8 +45,7 @@ pub fn run(shared: &Shared, arguments: &KeysArguments) -> Outcome {
     };
     if arguments.check {
         let path = arguments.file.clone().or_else(|| Some(shared.configuration.folder()?.keys()));
-        let shown =
-            path.as_deref().map_or_else(String::new, |path| crate::text::visible_path(path).to_string());
+        let shown = path.as_deref().map_or_else(String::new, crate::text::visible_path);
         let fits = if path.is_some_and(|path| path.exists()) {
             format!("{shown} fits")
         } else {

@@ -177,17 +177,22 @@ pub fn action_for(keys: &KeyMap, context: Context, event: KeyEvent) -> Option<Ac
         });
     }
     let general = keys.find(Context::Anywhere, key).map(|entry| entry.command);
-    match context {
-        Context::Anywhere | Context::Pane(_) => general,
+    match (general.filter(|command| works_in(*command, context)), context) {
+        (Some(command), _) => Some(Action::Do(command)),
         // A prompt takes what can be typed.
-        Context::Prompt => match (general.filter(|command| *command == Command::Quit), key.typed()) {
-            (Some(quit), _) => Some(quit),
-            (None, typed) => return typed.map(Action::Type),
-        },
-        // What lies under an overlay cannot be seen, so it is not moved.
-        _ => general.filter(|command| works_over(*command)),
+        (None, Context::Prompt) => key.typed().map(Action::Type),
+        (None, _) => None,
     }
-    .map(Action::Do)
+}
+
+/// Whether a command of anywhere works in a context. What lies under an overlay cannot be seen, so it is
+/// not moved.
+pub fn works_in(command: Command, context: Context) -> bool {
+    match context {
+        Context::Anywhere | Context::Pane(_) => true,
+        Context::Prompt => command == Command::Quit,
+        Context::Overlay | Context::Presets | Context::Question => works_over(command),
+    }
 }
 
 /// Whether a command of anywhere works while something lies over the panes.

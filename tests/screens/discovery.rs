@@ -135,9 +135,12 @@ fn help_palette_and_footer_show_the_users_keys() {
     assert!(line(&palette, " next flagged span").contains("F7"), "{palette}");
 }
 
+/// A state with its name.
+type State = (&'static str, fn() -> Model);
+
 /// Pictures for looking at.
 pub fn pictures(folder: &Path, name: &str, theme: &Theme) {
-    let states: [(&str, fn() -> Model); 5] = [
+    let states: [State; 5] = [
         ("palette", || palette("")),
         ("palette-query", || palette("reset")),
         ("presets", with_presets),

@@ -156,7 +156,7 @@ impl Configuration {
     }
 
     /// Number of settings that the file holds and nothing overrules.
-    pub fn from_file(&self) -> usize {
+    pub fn count_from_file(&self) -> usize {
         self.values.values().filter(|(_, origin)| matches!(origin, Origin::File { .. })).count()
     }
 }

@@ -36,7 +36,7 @@ fn the_command_line_is_over_the_environment_over_the_file_over_what_is_built_in(
         [origin("alpha"), origin("rho"), origin("token_threshold")],
         ["RAGSCOPE_ALPHA", "--rho", "the heads"]
     );
-    assert_eq!(configuration.from_file(), 4);
+    assert_eq!(configuration.count_from_file(), 4);
 }
 
 #[test]

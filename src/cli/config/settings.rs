@@ -126,11 +126,11 @@ fn theme(text: &str) -> Result<(), String> {
 }
 
 fn device(text: &str) -> Result<(), String> {
-    text.parse::<DeviceChoice>().map(drop).map_err(|error| error.to_string())
+    text.parse::<DeviceChoice>().map(drop)
 }
 
 fn dtype(text: &str) -> Result<(), String> {
-    text.parse::<NumberType>().map(drop).map_err(|error| error.to_string())
+    text.parse::<NumberType>().map(drop)
 }
 
 fn colour(text: &str) -> Result<(), String> {

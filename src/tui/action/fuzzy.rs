@@ -60,7 +60,7 @@ mod tests {
     fn order<'a>(query: &str, texts: &[&'a str]) -> Vec<&'a str> {
         let mut found: Vec<(i32, &str)> =
             texts.iter().filter_map(|text| Some((-fuzzy(query, text)?.score, *text))).collect();
-        found.sort();
+        found.sort_unstable();
         found.into_iter().map(|(_, text)| text).collect()
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ratatui::crossterm::event::{KeyCode, KeyModifiers};
 use toml::de::{DeTable, DeValue};
 
-use super::{ACTIONS, Command, Context, Entry, Key, context_title, works_over};
+use super::{ACTIONS, Command, Context, Entry, Key, context_title, works_in};
 
 /// Something in a key map file that is wrong, or that its writer should know.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -158,8 +158,8 @@ impl KeyMap {
                 for (other, _) in self.entries().filter(|(_, keys)| keys.contains(key)) {
                     let (hider, hidden) = match (entry.context, other.context) {
                         (Context::Anywhere, Context::Anywhere) => continue,
-                        (Context::Anywhere, place) if is_seen_in(entry, place) => (other, entry),
-                        (place, Context::Anywhere) if is_seen_in(other, place) => (entry, other),
+                        (Context::Anywhere, place) if works_in(entry.command, place) => (other, entry),
+                        (place, Context::Anywhere) if works_in(other.command, place) => (entry, other),
                         _ => continue,
                     };
                     let (key, place) = (key.name(), context_title(hider.context));
@@ -173,15 +173,6 @@ impl KeyMap {
 }
 
 const CONTROL_C: Key = Key { code: KeyCode::Char('c'), modifiers: KeyModifiers::CONTROL };
-
-/// Whether an action of [`Context::Anywhere`] can be reached in a context.
-fn is_seen_in(entry: &Entry, context: Context) -> bool {
-    match context {
-        Context::Anywhere | Context::Pane(_) => true,
-        Context::Prompt => entry.command == Command::Quit,
-        _ => works_over(entry.command),
-    }
-}
 
 fn unknown(name: &str) -> String {
     let meant = crate::text::nearest(name, ACTIONS.iter().map(|entry| entry.name));
