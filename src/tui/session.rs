@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender, TryRecvError};
 use std::thread;
 use std::time::Duration;
 
@@ -26,6 +26,12 @@ use super::update::{self, Effect};
 use super::{clipboard, views};
 use crate::evidence::{Evidence, Thresholds};
 use crate::inspect::Message;
+
+/// Events that may wait: a run that is read faster than it is decided about waits itself, so that a key
+/// never stands behind all of it.
+const EVENTS_WAITING: usize = 128;
+/// Events taken in before the next frame.
+const EVENTS_A_FRAME: usize = 256;
 
 /// What is to be written.
 #[derive(Debug, Clone, Copy)]
@@ -105,7 +111,7 @@ pub fn run(session: Session) -> Result<Outcome, TuiError> {
     // The theme has decided about colour. crossterm's own NO_COLOR writes empty colour codes, which
     // cancel bold and reverse as well.
     force_color_output(true);
-    let (sender, events) = mpsc::channel();
+    let (sender, events) = mpsc::sync_channel(EVENTS_WAITING);
     let guard = TerminalGuard::enter().map_err(failed("taking the screen"))?;
     terminal::watch_signals().map_err(failed("watching for signals"))?;
     // Listens for changes of size from here on: one that comes before the first key is waited for would
@@ -212,7 +218,7 @@ fn drive<S: Screen>(
             dirty = true;
             continue;
         };
-        let mut waiting: Vec<Event> = std::iter::once(first).chain(events.try_iter().take(1023)).collect();
+        let mut waiting: Vec<Event> = std::iter::once(first).chain(events.try_iter().take(EVENTS_A_FRAME - 1)).collect();
         event::coalesce(&mut waiting);
         for event in waiting {
             if let Event::Exported(Ok(path)) = &event {
@@ -250,7 +256,7 @@ fn draw<S: Screen>(screen: &mut Terminal<S>, model: &Model, theme: &Theme) -> io
     Ok(hits)
 }
 
-fn read_terminal(sender: Sender<Event>) -> io::Result<()> {
+fn read_terminal(sender: SyncSender<Event>) -> io::Result<()> {
     let read = move || {
         loop {
             let event = match terminal_event::read() {
@@ -270,7 +276,7 @@ fn read_terminal(sender: Sender<Event>) -> io::Result<()> {
     thread::Builder::new().name("keys".into()).spawn(read).map(drop)
 }
 
-fn forward(messages: Receiver<Message>, sender: Sender<Event>) -> io::Result<()> {
+fn forward(messages: Receiver<Message>, sender: SyncSender<Event>) -> io::Result<()> {
     let listen = move || {
         for message in messages {
             if sender.send(Event::Message(Box::new(message))).is_err() {
@@ -291,7 +297,7 @@ struct ExportJob {
 }
 
 /// The thread that writes exports, one after the other. A panic of a writer is its answer.
-fn exporter(export: Export, sender: Sender<Event>) -> io::Result<Sender<ExportJob>> {
+fn exporter(export: Export, sender: SyncSender<Event>) -> io::Result<Sender<ExportJob>> {
     let (jobs, waiting) = mpsc::channel::<ExportJob>();
     let write = move || {
         for job in waiting {

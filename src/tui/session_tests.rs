@@ -22,7 +22,7 @@ fn model() -> Model {
 
 /// Drives the loop with events that are all there at the start; what was written, and the effects.
 fn driven(model: &mut Model, events: Vec<Event>) -> (Vec<u8>, Vec<Effect>) {
-    let (sender, receiver) = mpsc::channel();
+    let (sender, receiver) = mpsc::sync_channel(events.len());
     for event in events {
         sender.send(event).unwrap();
     }
@@ -80,7 +80,7 @@ fn quitting_stops_the_work_and_leaves_the_rest_of_the_keys() {
 
 #[test]
 fn a_writer_that_panics_is_an_export_that_failed() {
-    let (sender, events) = mpsc::channel();
+    let (sender, events) = mpsc::sync_channel(8);
     let export: Export = Box::new(|_| panic!("boom"));
     let jobs = exporter(export, sender).unwrap();
     let job = ExportJob { kind: ExportKind::Html, evidence: Vec::new(), thresholds: Thresholds::default() };
@@ -91,7 +91,7 @@ fn a_writer_that_panics_is_an_export_that_failed() {
 #[test]
 fn a_run_that_hangs_up_is_told_once() {
     let (messages, receiver) = mpsc::channel();
-    let (sender, events) = mpsc::channel();
+    let (sender, events) = mpsc::sync_channel(8);
     forward(receiver, sender).unwrap();
     messages.send(Message::Stage("reading".into())).unwrap();
     drop(messages);
