@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use ratatui::Terminal;
-use ratatui::backend::{Backend, CrosstermBackend};
+use ratatui::backend::{Backend, ClearType, CrosstermBackend};
 use ratatui::crossterm::event as terminal_event;
 use ratatui::crossterm::queue;
 use ratatui::crossterm::style::force_color_output;
@@ -113,7 +113,9 @@ pub fn run(session: Session) -> Result<Outcome, TuiError> {
     force_color_output(true);
     let (sender, events) = mpsc::sync_channel(EVENTS_WAITING);
     let guard = TerminalGuard::enter().map_err(failed("taking the screen"))?;
-    terminal::watch_signals().map_err(failed("watching for signals"))?;
+    let resumed = sender.clone();
+    let resumed = move || drop(resumed.send(Event::Resumed));
+    terminal::watch_signals(resumed).map_err(failed("watching for signals"))?;
     // Listens for changes of size from here on: one that comes before the first key is waited for would
     // be lost, and the screen would keep its old shape.
     terminal_event::poll(Duration::ZERO).map_err(failed("starting to listen for changes of size"))?;
@@ -168,6 +170,11 @@ impl Effects for Outside<'_> {
                 out.flush()?;
             }
             Effect::Mouse(take) => terminal::write_mouse(&mut out, take)?,
+            Effect::Suspend => {
+                if let Err(error) = terminal::suspend() {
+                    return Ok(Some(Action::Say(format!("cannot go to the background: {error}"))));
+                }
+            }
         }
         Ok(None)
     }
@@ -223,6 +230,12 @@ fn drive<S: Screen>(
         for event in waiting {
             if let Event::Exported(Ok(path)) = &event {
                 exported.push(path.clone());
+            }
+            if event == Event::Resumed {
+                // The next frame is written as a whole. `Terminal::clear` would ask the terminal for its
+                // cursor, and the answer would go to the thread that reads keys.
+                screen.backend_mut().clear_region(ClearType::All)?;
+                screen.swap_buffers();
             }
             for action in event::actions(event, model, &hits) {
                 dirty = true;

@@ -65,6 +65,21 @@ fn every_frame_is_held_together_and_the_cursor_is_left_alone() {
 }
 
 #[test]
+fn after_a_stop_the_whole_screen_is_written_anew() {
+    let (once, _) = driven(&mut model(), Vec::new());
+    let (written, _) = driven(&mut model(), vec![Event::Resumed]);
+    assert_eq!(frames(&written), 2);
+    let mut parser = vt100::Parser::new(24, 80, 0);
+    parser.process(&once);
+    let first = parser.screen().contents();
+    // What another program left there is gone.
+    parser.process(b"\x1b[5;5Hleft by the shell");
+    parser.process(&written[once.len()..]);
+    assert_eq!(parser.screen().contents(), first);
+    assert!(!String::from_utf8_lossy(&written).contains("\u{1b}[6n"));
+}
+
+#[test]
 fn nothing_is_drawn_for_what_means_nothing() {
     let (written, _) = driven(&mut model(), vec![key('#'), Event::Paste("text".into())]);
     assert_eq!(frames(&written), 1);
