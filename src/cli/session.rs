@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, OnceLock};
@@ -10,13 +9,13 @@ use std::thread;
 
 use crate::evidence::{Evidence, Thresholds};
 use crate::inspect::{self, CertificateSummary, InspectError, Message, Planned};
-use crate::report::{html, json, markdown, plain};
-use crate::tui::{self, ExportKind, ThemeChoice};
+use crate::report::{html, plain};
+use crate::tui::{self, ThemeChoice};
 
 use super::progress::progress_bar;
 use super::report_context::{certificate_in, context};
 use super::signals::{cancel_on_interrupt, cancelled};
-use super::{Failure, Outcome, Shared, output};
+use super::{Failure, Outcome, Shared, export, output};
 
 /// What is shown.
 pub struct Showing {
@@ -125,16 +124,9 @@ fn on_screen(
 ) -> Outcome {
     let (title, command) = (showing.title.clone(), showing.command.clone());
     let own = Arc::clone(certified);
-    let export = move |request: tui::ExportRequest<'_>| -> Result<PathBuf, String> {
+    let export = move |request: tui::ExportRequest<'_>| {
         let context = context(&title, &command, own.get(), request.thresholds);
-        let (text, ending) = match request.kind {
-            ExportKind::Html => (html(request.evidence, request.thresholds, &context), "html"),
-            ExportKind::Markdown => (markdown(request.evidence, request.thresholds, &context), "md"),
-            ExportKind::Json => (json(request.evidence, request.thresholds, &context), "json"),
-        };
-        let path = output::free_name(std::path::Path::new("."), "ragscope-report", ending);
-        output::write_new(&path, text.as_bytes(), false).map_err(|failure| failure.message())?;
-        Ok(path)
+        export::write(&request, &context)
     };
     let own = Arc::clone(certified);
     let session = tui::Session {
