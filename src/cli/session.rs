@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, OnceLock};
@@ -10,13 +10,13 @@ use std::thread;
 
 use crate::evidence::{Evidence, RunFile, Thresholds, read_run};
 use crate::inspect::{self, CertificateSummary, InspectError, Message};
-use crate::report::{html, json, markdown, plain};
-use crate::tui::{self, ExportKind, ThemeChoice};
+use crate::report::{html, plain};
+use crate::tui::{self, ThemeChoice};
 
 use super::progress::progress_bar;
 use super::report_context::{certificate_in, context};
 use super::signals::{cancel_on_interrupt, cancelled};
-use super::{Failure, Outcome, Shared, output};
+use super::{Failure, Outcome, Shared, export, output};
 
 /// What is shown.
 pub struct Showing {
@@ -74,8 +74,8 @@ pub fn show_run(shared: &Shared, path: &Path, showing: &Showing) -> Outcome {
                 let _ = own.set(summary);
             }
             let stage = Message::Stage(format!("reading the run: {:.0} %", 100.0 * file.share_read()));
-            let messages = std::iter::once(stage)
-                .chain(records.into_iter().map(|one| Message::Evidence(Box::new(one))));
+            let messages =
+                std::iter::once(stage).chain(records.into_iter().map(|one| Message::Evidence(Box::new(one))));
             for message in messages {
                 sender.send(message).ok()?;
             }
@@ -169,16 +169,9 @@ fn on_screen(
 ) -> Outcome {
     let (title, command) = (showing.title.clone(), showing.command.clone());
     let own = Arc::clone(certified);
-    let export = move |request: tui::ExportRequest<'_>| -> Result<PathBuf, String> {
+    let export = move |request: tui::ExportRequest<'_>| {
         let context = context(&title, &command, own.get(), request.thresholds);
-        let (text, ending) = match request.kind {
-            ExportKind::Html => (html(request.evidence, request.thresholds, &context), "html"),
-            ExportKind::Markdown => (markdown(request.evidence, request.thresholds, &context), "md"),
-            ExportKind::Json => (json(request.evidence, request.thresholds, &context), "json"),
-        };
-        let path = output::free_name(std::path::Path::new("."), "ragscope-report", ending);
-        output::write_new(&path, text.as_bytes(), false).map_err(|failure| failure.message())?;
-        Ok(path)
+        export::write(&request, &context)
     };
     let own = Arc::clone(certified);
     let session = tui::Session {
