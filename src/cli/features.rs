@@ -64,7 +64,7 @@ pub fn extract(shared: &Shared, data: &DataArguments, arguments: &FeatureArgumen
     let cache = cache_directory()?;
     let location = ModelLocation::parse(shared.model.as_deref(), &cache).map_err(Failure::model)?;
     let model = LanguageModel::open_on(&location, &cache, placement).map_err(Failure::model)?;
-    let header = store_header(&model, &dataset);
+    let header = store_header(&model, &dataset).map_err(Failure::model)?;
     let folder = arguments.store.clone().unwrap_or_else(|| {
         cache.path().join("features").join(format!(
             "{}-{}{}",

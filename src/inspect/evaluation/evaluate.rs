@@ -289,5 +289,8 @@ fn mean_by_answer(store: &FeatureStore) -> Result<Vec<f64>, EvaluationError> {
 }
 
 #[cfg(test)]
+#[path = "laboratory_tests.rs"]
+mod laboratory_tests;
+#[cfg(test)]
 #[path = "evaluate_tests.rs"]
 mod tests;

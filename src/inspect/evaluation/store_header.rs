@@ -99,6 +99,13 @@ impl StoreHeader {
         part("format", self.format.to_string(), wanted.format.to_string())
             .or_else(|| part("model hash", self.model.hash.clone(), wanted.model.hash.clone()))
             .or_else(|| part("model", self.model.shape.to_string(), wanted.model.shape.to_string()))
+            .or_else(|| match (&self.model.text, &wanted.model.text) {
+                (Some(stored), Some(wanted)) => {
+                    stored.differences(wanted).into_iter().next().map(|what| format!("its {what}"))
+                }
+                // Stores of versions that did not record it.
+                _ => None,
+            })
             .or_else(|| part("data hash", self.data_hash.clone(), wanted.data_hash.clone()))
             .or_else(|| part("list of features", names(self), names(wanted)))
             .or_else(|| {
