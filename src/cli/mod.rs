@@ -18,6 +18,7 @@ mod eval;
 mod export;
 mod failure;
 mod features;
+mod heads;
 mod highlighting;
 mod lab;
 mod merge;
@@ -108,6 +109,8 @@ enum Command {
     Lab(lab::LabArguments),
     /// Write a report of a run: HTML, Markdown, JSON or plain text
     Report(report::ReportArguments),
+    /// List or show trained heads: what they need, how good they are, and whether they fit the model
+    Heads(heads::HeadsArguments),
     /// List, fetch, show or verify models (the only command that uses the network)
     Models(models::ModelsArguments),
     /// Print the JSON Schema of evidence records
@@ -152,6 +155,7 @@ pub fn main() -> ExitCode {
         Some(Command::Eval(arguments)) => eval::run(&shared, &arguments),
         Some(Command::Lab(arguments)) => lab::run(&shared, &arguments),
         Some(Command::Report(arguments)) => report::run(&arguments),
+        Some(Command::Heads(arguments)) => heads::run(&shared, &arguments),
         Some(Command::Models(arguments)) => models::run(&shared, &arguments),
         Some(Command::Schema(arguments)) => schema::run(&arguments),
         Some(Command::Doctor(arguments)) => doctor::run(&shared, &arguments),
