@@ -94,13 +94,10 @@ impl Generation {
             }
             StopReason::StopToken => {}
         }
-        let (reasoning, text) = match without_reasoning(&written.generated.text) {
-            Some(parts) => parts,
-            None => {
-                let reason = "the model had not ended its reasoning when its answer was cut; \
-                              --max-new-tokens gives it more";
-                return nothing(evidence, reason.to_owned());
-            }
+        let Some((reasoning, text)) = without_reasoning(&written.generated.text) else {
+            let reason = "the model had not ended its reasoning when its answer was cut; --max-new-tokens gives \
+                          it more";
+            return nothing(evidence, reason.to_owned());
         };
         if text.trim().is_empty() {
             return nothing(evidence, "the model ended its answer before the first word".to_owned());
