@@ -35,7 +35,16 @@ impl RunFile {
         let file = File::open(path).map_err(unreadable)?;
         let length = file.metadata().map_err(unreadable)?.len();
         let reader = BufReader::with_capacity(1 << 18, file);
-        Ok(Self { path: visible_path(path), reader, length, read: 0, line: 0, ended: false, failed: None, torn: None })
+        Ok(Self {
+            path: visible_path(path),
+            reader,
+            length,
+            read: 0,
+            line: 0,
+            ended: false,
+            failed: None,
+            torn: None,
+        })
     }
 
     /// At most `most` further records, in order; none at the end. They are parsed side by side.

@@ -37,11 +37,11 @@ pub use event::{Event, actions, coalesce};
 pub use heat_scale::Scale;
 pub use hit::{HitMap, Limits, Target};
 pub use model::{
-    AttentionCursor, Filter, Guarantee, Model, Overlay, Pane, Phase, Row, Rows, RunState, SliderEffect,
-    SliderName, Strip, Subject, Tally, Toast, TokenUnits, Tone,
+    AttentionCursor, CertifiedLevel, Filter, Guarantee, Highlighting, Model, Overlay, Pane, Phase, Row, Rows,
+    RunState, SliderEffect, SliderName, Strip, Subject, Tally, Toast, TokenUnits, Tone,
 };
 pub use picture::svg;
 pub use session::{Export, ExportRequest, Outcome, Session, TuiError, run};
-pub use theme::{ColourDepth, Role, Theme, ThemeChoice};
+pub use theme::{Borders, ColourDepth, Palette, Role, Theme, ThemeChoice};
 pub use update::{Effect, update};
 pub use views::{draw, view};
