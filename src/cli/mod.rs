@@ -67,9 +67,12 @@ pub struct Shared {
     #[arg(long, global = true, value_name = "TYPE", default_value = "auto",
           value_parser = str::parse::<NumberType>)]
     pub dtype: NumberType,
-    /// Colours of the terminal inspector.
+    /// Colours of the terminal inspector: auto, dark, light, colour-blind (or colour-blind-dark, -light), mono.
     #[arg(long, global = true, value_name = "THEME", default_value = "auto")]
     pub theme: String,
+    /// Lines and marks of the terminal inspector: auto, unicode, or ascii where the terminal draws lines wrongly.
+    #[arg(long, global = true, value_name = "BORDERS", default_value = "auto")]
+    pub borders: String,
 }
 
 impl Shared {
