@@ -9,12 +9,16 @@ mod sandbox;
 mod certification;
 #[path = "commands/configuration.rs"]
 mod configuration;
+#[path = "commands/corruption.rs"]
+mod corruption;
 #[path = "commands/evidence_lines.rs"]
 mod evidence_lines;
 #[path = "commands/failures.rs"]
 mod failures;
 #[path = "commands/gate.rs"]
 mod gate;
+#[path = "commands/heads.rs"]
+mod heads;
 #[path = "commands/highlighting.rs"]
 mod highlighting;
 #[path = "commands/hostile_text.rs"]

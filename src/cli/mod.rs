@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::certify::Alpha;
 use crate::evidence::Thresholds;
 use crate::model::{DeviceChoice, NumberType, Placement};
-use crate::tui::{ColourDepth, Scale, ThemeChoice};
+use crate::tui::{Borders, ColourDepth, Scale, ThemeChoice};
 
 mod certify;
 mod check;
@@ -19,8 +19,10 @@ mod data_set;
 mod demo;
 mod doctor;
 mod eval;
+mod export;
 mod failure;
 mod features;
+mod heads;
 mod highlighting;
 mod keys;
 mod lab;
@@ -71,9 +73,14 @@ pub struct Shared {
     /// [default: auto].
     #[arg(long, global = true, value_name = "TYPE")]
     pub dtype: Option<String>,
-    /// Theme of the terminal inspector [default: auto].
+    /// Theme of the terminal inspector: auto, dark, light, colour-blind (or colour-blind-dark, -light), mono
+    /// [default: auto].
     #[arg(long, global = true, value_name = "THEME")]
     pub theme: Option<String>,
+    /// Lines and marks of the terminal inspector: auto, unicode, or ascii where the terminal draws lines
+    /// wrongly [default: auto].
+    #[arg(long, global = true, value_name = "BORDERS")]
+    pub borders: Option<String>,
     /// Colours of the terminal inspector: auto, true, 256, 16 or none [default: auto].
     #[arg(long, global = true, value_name = "COLOURS")]
     pub colour: Option<String>,
@@ -95,6 +102,7 @@ impl Shared {
             ("device", &self.device),
             ("dtype", &self.dtype),
             ("theme", &self.theme),
+            ("borders", &self.borders),
             ("colour", &self.colour),
         ] {
             configuration.say(name, value.clone().map(Value::Text))?;
@@ -121,6 +129,11 @@ impl Shared {
     /// The theme of the inspector.
     pub fn theme(&self) -> ThemeChoice {
         self.chosen("theme")
+    }
+
+    /// Lines and marks of the inspector.
+    pub fn borders(&self) -> Borders {
+        self.chosen("borders")
     }
 
     /// Colours of the terminal; `None`: to be found out.
@@ -178,6 +191,8 @@ enum Command {
     Lab(lab::LabArguments),
     /// Write a report of a run: HTML, Markdown, JSON or plain text
     Report(report::ReportArguments),
+    /// List or show trained heads: what they need, how good they are, and whether they fit the model
+    Heads(heads::HeadsArguments),
     /// List, fetch, show or verify models (the only command that uses the network)
     Models(models::ModelsArguments),
     /// Print the JSON Schema of evidence records
@@ -230,6 +245,7 @@ pub fn main() -> ExitCode {
         Some(Command::Eval(arguments)) => eval::run(&shared, &arguments),
         Some(Command::Lab(arguments)) => lab::run(&shared, &arguments),
         Some(Command::Report(arguments)) => report::run(&shared, &arguments),
+        Some(Command::Heads(arguments)) => heads::run(&shared, &arguments),
         Some(Command::Models(arguments)) => models::run(&shared, &arguments),
         Some(Command::Schema(arguments)) => schema::run(&arguments),
         Some(Command::Keys(arguments)) => keys::run(&shared, &arguments),

@@ -1,6 +1,7 @@
 //! The one table of commands: it drives the keys, the help, the palette, the footer and the printed lists.
 
 mod availability;
+mod dialog_keys;
 mod fuzzy;
 mod key;
 mod key_map;
@@ -12,9 +13,11 @@ use ratatui::crossterm::event::KeyEvent;
 
 use super::hit::Target;
 use super::model::{Model, Overlay, Pane, PresetAnswer, PresetRequest};
+use super::update::ExportFailure;
 use crate::inspect::Message;
 
 pub use availability::availability;
+pub use dialog_keys::DialogKey;
 pub use key::{Key, KeyError};
 pub use key_map::{KeyMap, KeyMapNote};
 pub use palette::{Offer, offers};
@@ -32,6 +35,8 @@ pub enum Action {
     Erase,
     /// The open prompt is done.
     Accept,
+    /// A key for the dialog that is open.
+    Dialog(DialogKey),
     /// A press of the pointer; the track of a slider with its first column and width.
     Press { target: Target, column: u16, track: (u16, u16) },
     /// The pointer moved while pressed.
@@ -45,7 +50,7 @@ pub enum Action {
     /// The inspection's side of the channel is gone. With what a panic said, if it panicked.
     MessagesEnded(Option<String>),
     /// An export is done, or why not.
-    Exported(Result<std::path::PathBuf, String>),
+    Exported(Result<std::path::PathBuf, ExportFailure>),
     /// What the store of presets answered, and to what.
     Presets(PresetRequest, PresetAnswer),
     /// A sentence to show.
@@ -99,6 +104,9 @@ pub enum Command {
     TypeNumber,
     /// The same, with the zero that every number here begins with.
     TypeZero,
+    /// Ask what is to be exported.
+    ExportDialog,
+    /// Export everything at once.
     Export(ExportKind),
     Copy,
     CopyAnswer,
@@ -116,6 +124,8 @@ pub enum Command {
     Accept,
     /// The last character of a prompt goes.
     Erase,
+    /// To the shell, until it continues the program.
+    Suspend,
 }
 
 /// Form of an export.
@@ -124,6 +134,25 @@ pub enum ExportKind {
     Html,
     Markdown,
     Json,
+    Csv,
+    /// The screen as a picture.
+    Svg,
+}
+
+impl ExportKind {
+    /// In the order in which a dialog offers them.
+    pub const ALL: [Self; 5] = [Self::Html, Self::Markdown, Self::Json, Self::Csv, Self::Svg];
+
+    /// Ending of its files.
+    pub fn ending(self) -> &'static str {
+        match self {
+            Self::Html => "html",
+            Self::Markdown => "md",
+            Self::Json => "json",
+            Self::Csv => "csv",
+            Self::Svg => "svg",
+        }
+    }
 }
 
 /// Where a key means something.
@@ -139,6 +168,8 @@ pub enum Context {
     Question,
     /// A prompt takes characters.
     Prompt,
+    /// A dialog is open.
+    Dialog,
 }
 
 /// A line of the table.
@@ -157,6 +188,9 @@ pub struct Entry {
 
 /// Where keys go now.
 pub fn context(model: &Model) -> Context {
+    if model.dialog.is_some() {
+        return Context::Dialog;
+    }
     match &model.overlay {
         Some(Overlay::Help { typing: true, .. } | Overlay::Palette { .. }) => Context::Prompt,
         Some(Overlay::Presets(presets)) => presets.context(),
@@ -181,6 +215,7 @@ pub fn action_for(keys: &KeyMap, context: Context, event: KeyEvent) -> Option<Ac
         (Some(command), _) => Some(Action::Do(command)),
         // A prompt takes what can be typed.
         (None, Context::Prompt) => key.typed().map(Action::Type),
+        (None, Context::Dialog) => dialog_keys::dialog_action(event),
         (None, _) => None,
     }
 }
@@ -190,7 +225,7 @@ pub fn action_for(keys: &KeyMap, context: Context, event: KeyEvent) -> Option<Ac
 pub fn works_in(command: Command, context: Context) -> bool {
     match context {
         Context::Anywhere | Context::Pane(_) => true,
-        Context::Prompt => command == Command::Quit,
+        Context::Prompt | Context::Dialog => matches!(command, Command::Quit | Command::Suspend),
         Context::Overlay | Context::Presets | Context::Question => works_over(command),
     }
 }
@@ -206,6 +241,7 @@ fn works_over(command: Command) -> bool {
             | Command::Notices
             | Command::Mouse
             | Command::Palette
+            | Command::Suspend
     )
 }
 
@@ -236,6 +272,7 @@ pub fn context_title(context: Context) -> &'static str {
         Context::Presets => "Presets",
         Context::Question => "A question",
         Context::Prompt => "Prompts and palette",
+        Context::Dialog => "Dialog",
     }
 }
 

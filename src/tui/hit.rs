@@ -2,7 +2,7 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::model::{Pane, SliderName};
+use super::model::{DialogItem, Pane, SliderName};
 
 /// Something that can be pointed at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub enum Target {
     Overlay,
     /// A line of the list that lies over the panes, from 0.
     OverlayLine(usize),
+    /// A part of the dialog that is open.
+    Dialog(DialogItem),
 }
 
 /// What only the layout knows and the next key needs.

@@ -33,19 +33,20 @@ mod views;
 mod widgets;
 
 pub use action::{
-    Action, Command, ExportKind, Key, KeyMap, KeyMapNote, availability, key_list, key_list_json,
+    Action, Command, DialogKey, ExportKind, Key, KeyMap, KeyMapNote, availability, key_list, key_list_json,
     key_list_markdown, key_list_toml,
 };
 pub use event::{Event, actions, coalesce};
 pub use heat_scale::Scale;
 pub use hit::{HitMap, Limits, Target};
 pub use model::{
-    AttentionCursor, Filter, Guarantee, Model, Overlay, Pane, Phase, Preset, PresetAnswer, PresetFailure,
-    PresetRequest, Row, Rows, RunState, SliderEffect, SliderName, Strip, Subject, Tally, Toast, TokenUnits,
-    Tone,
+    AttentionCursor, CertifiedLevel, Dialog, DialogItem, ExportDialog, ExportField, ExportScope, ExportStage,
+    Filter, Guarantee, Highlighting, LineInput, Model, Overlay, Pane, Phase, Preset, PresetAnswer,
+    PresetFailure, PresetRequest, Row, Rows, RunState, SliderEffect, SliderName, Strip, Subject, Tally,
+    Toast, TokenUnits, Tone,
 };
 pub use picture::svg;
 pub use session::{Export, ExportRequest, Outcome, Preferences, PresetStore, Session, TuiError, run};
-pub use theme::{ColourDepth, Role, Theme, ThemeChoice};
-pub use update::{Effect, update};
+pub use theme::{Borders, ColourDepth, Palette, Role, Theme, ThemeChoice};
+pub use update::{Effect, Existing, ExportFailure, ExportOrder, update};
 pub use views::{draw, view};

@@ -19,6 +19,8 @@ struct Stored {
     token_threshold: f64,
     rho: f64,
     factuality: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    beta: Option<f64>,
 }
 
 /// The store for the inspector.
@@ -45,9 +47,14 @@ fn keep(path: &Path, request: &PresetRequest) -> PresetAnswer {
             if stored.contains_key(&preset.name) && !replace {
                 return Err(PresetFailure::Exists);
             }
-            let Preset { name, alpha, token, rho, factuality } = preset;
-            let values =
-                Stored { alpha: alpha.value(), token_threshold: *token, rho: *rho, factuality: *factuality };
+            let Preset { name, alpha, token, rho, factuality, beta } = preset;
+            let values = Stored {
+                alpha: alpha.value(),
+                token_threshold: *token,
+                rho: *rho,
+                factuality: *factuality,
+                beta: *beta,
+            };
             stored.insert(name.clone(), values);
             write(path, &stored).map_err(PresetFailure::Failed)?;
         }
@@ -68,6 +75,7 @@ fn preset(name: String, stored: &Stored) -> Preset {
         token: stored.token_threshold,
         rho: stored.rho,
         factuality: stored.factuality,
+        beta: stored.beta,
     }
 }
 
@@ -78,12 +86,13 @@ fn read(path: &Path) -> Result<BTreeMap<String, Stored>, String> {
         let line = line_of(&text, error.span().map_or(0, |span| span.start));
         format!("{shown}, line {line}: {}; correct it or take the file away", error.message())
     })?;
-    for (name, Stored { alpha, token_threshold, rho, factuality }) in &stored {
+    for (name, Stored { alpha, token_threshold, rho, factuality, beta }) in &stored {
         let ranges = [
             ("alpha", alpha, 0.0, 1.0),
             ("token_threshold", token_threshold, 0.0, 1.0),
             ("rho", rho, 0.5, 0.9999),
             ("factuality", factuality, 0.0, 1.0),
+            ("beta", beta.as_ref().unwrap_or(&0.0), 0.0, 1.0),
         ];
         for (what, value, low, high) in ranges {
             if !(low..=high).contains(value) {

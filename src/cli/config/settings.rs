@@ -1,7 +1,7 @@
 //! The one table of settings: names, what they mean, which values they take.
 
 use crate::model::{DeviceChoice, NumberType};
-use crate::tui::{ColourDepth, Scale, ThemeChoice};
+use crate::tui::{Borders, ColourDepth, Scale, ThemeChoice};
 
 /// A value of a setting.
 #[derive(Debug, Clone, PartialEq)]
@@ -133,6 +133,10 @@ fn dtype(text: &str) -> Result<(), String> {
     text.parse::<NumberType>().map(drop)
 }
 
+fn borders(text: &str) -> Result<(), String> {
+    text.parse::<Borders>().map(drop)
+}
+
 fn colour(text: &str) -> Result<(), String> {
     ColourDepth::named(text).map(drop)
 }
@@ -201,8 +205,14 @@ pub static SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "theme",
-        about: "Theme of the inspector",
+        about: "Theme of the inspector: auto, dark, light, colour-blind (or colour-blind-dark, -light), mono",
         kind: Kind::Word { check: theme, example: "\"auto\"" },
+        built_in: "auto",
+    },
+    Setting {
+        name: "borders",
+        about: "Lines and marks of the inspector: auto, unicode or ascii",
+        kind: Kind::Word { check: borders, example: "\"auto\"" },
         built_in: "auto",
     },
     Setting {

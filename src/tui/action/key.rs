@@ -134,7 +134,6 @@ impl Key {
             'j' => "it arrives as Enter in some terminals, and vim-tmux-navigator takes it",
             'k' | 'l' => "vim-tmux-navigator takes it",
             's' | 'q' => "terminals stop and start their output with it",
-            'z' => "it suspends programs",
             '[' => "it arrives as Esc",
             ' ' => "macOS switches the keyboard with it",
             _ => return None,

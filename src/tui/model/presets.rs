@@ -13,13 +13,22 @@ pub struct Preset {
     pub token: f64,
     pub rho: f64,
     pub factuality: f64,
+    /// The certified level that the token threshold follows, where one was set.
+    pub beta: Option<f64>,
 }
 
 impl Preset {
     /// The present thresholds under a name.
     pub fn of(name: &str, thresholds: &Thresholds) -> Self {
-        let Thresholds { alpha, token, rho, factuality, .. } = thresholds;
-        Self { name: name.to_owned(), alpha: *alpha, token: *token, rho: *rho, factuality: *factuality }
+        let Thresholds { alpha, token, rho, factuality, beta, .. } = thresholds;
+        Self {
+            name: name.to_owned(),
+            alpha: *alpha,
+            token: *token,
+            rho: *rho,
+            factuality: *factuality,
+            beta: *beta,
+        }
     }
 
     /// Sets the thresholds that it holds.
@@ -28,6 +37,7 @@ impl Preset {
         thresholds.token = self.token;
         thresholds.rho = self.rho;
         thresholds.factuality = self.factuality;
+        thresholds.beta = self.beta;
     }
 
     /// Whether the thresholds are its own.

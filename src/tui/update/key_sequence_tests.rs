@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ratatui::crossterm::event::{KeyEvent, KeyEventKind};
 
 use super::*;
+use crate::evidence::Thresholds;
 use crate::tui::action::{Key, KeyMap};
 use crate::tui::event::{Event, actions};
 use crate::tui::hit::{HitMap, Target};
@@ -255,7 +256,7 @@ fn a_disabled_key_says_why() {
                 "Examples 0 token 0.50 alpha 0.100 [-] this answer has not been read, so nothing is flagged",
             ),
             ("}", "Examples 0 token 0.50 alpha 0.100 [-] no answer of the list is flagged at 0.50"),
-            ("e", "Examples 0 token 0.50 alpha 0.100 [-] there is nothing to export yet"),
+            ("E", "Examples 0 token 0.50 alpha 0.100 [-] there is nothing to export yet"),
             ("y", "Examples 0 token 0.50 alpha 0.100 [-] there is no example to copy"),
             ("Y", "Examples 0 token 0.50 alpha 0.100 [-] there is no answer to copy"),
             ("d", "Examples 0 token 0.50 alpha 0.100 [-] this answer has not been read"),

@@ -10,6 +10,9 @@ pub fn set(model: &mut Model, slider: SliderName, value: f64) {
     let before = model.thresholds.clone();
     slider.set(&mut model.thresholds, value);
     if model.thresholds != before {
+        if slider == SliderName::Token && before.beta.is_some() {
+            say(model, "the token threshold is set by hand again: beta is off");
+        }
         model.decide_anew();
     }
 }
@@ -50,7 +53,7 @@ pub fn redo(model: &mut Model) {
 }
 
 fn let_go(model: &mut Model) {
-    model.drag = None;
+    super::pointer::release(model);
     model.history.let_go(&model.thresholds);
 }
 

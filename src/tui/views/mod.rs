@@ -3,6 +3,7 @@
 mod answer;
 mod attention;
 mod chunks;
+mod dialog;
 mod examples;
 mod footer;
 mod header;
@@ -75,11 +76,17 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer, area: Rect) -> Hi
                 }
                 None => {}
             }
+            if let Some(dialog) = &model.dialog {
+                dialog::draw(&mut canvas, area, model, dialog);
+            }
             // Over whatever is open; a prompt keeps its line.
             if let Some(toast) = model.toast.as_ref().filter(|_| context(model) != Context::Prompt) {
                 toast::draw(&mut canvas, footer, model, toast);
             }
         }
+    }
+    if theme.ascii {
+        super::theme::write_in_ascii(buffer);
     }
     hits
 }

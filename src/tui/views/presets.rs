@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use super::sentence;
 use crate::tui::action::{Command, Context};
 use crate::tui::hit::Target;
-use crate::tui::model::{Model, Preset, PresetList, PresetQuestion, SliderName};
+use crate::tui::model::{Model, Preset, PresetList, PresetQuestion};
 use crate::tui::theme::Role;
 use crate::tui::widgets::{Canvas, width};
 
@@ -28,12 +28,12 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, list: &PresetLis
     }
     let names = name_column(model, body.width);
     let mut column = names;
-    for slider in SliderName::ALL {
+    for slider in model.sliders() {
         canvas.write(body, column, 0, slider.label(), muted);
         column += VALUE;
     }
     let present = Preset::of("the present thresholds", &model.thresholds);
-    draw_preset(canvas, Rect { y: body.y + 1, height: 1, ..body }, &present, names, (strong, false));
+    draw_preset(canvas, Rect { y: body.y + 1, height: 1, ..body }, model, &present, (strong, false));
     let rows = Rect { y: body.y + 2, height: body.height - 2, ..body };
     let height = usize::from(rows.height);
     let first = (list.selected + 1).saturating_sub(height);
@@ -45,7 +45,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, list: &PresetLis
             canvas.tint(line, style);
             canvas.glyph(line, 0, 0, '▌', canvas.style(Role::Focus));
         }
-        draw_preset(canvas, line, preset, names, (style, preset.is_set(&model.thresholds)));
+        draw_preset(canvas, line, model, preset, (style, preset.is_set(&model.thresholds)));
         canvas.hits.add(line, Target::OverlayLine(at));
     }
 }
@@ -55,17 +55,18 @@ const VALUE: u16 = 9;
 
 fn name_column(model: &Model, room: u16) -> u16 {
     let longest = model.presets.iter().map(|preset| width(&crate::text::visible_line(&preset.name))).max();
-    let values = VALUE * SliderName::ALL.len() as u16;
+    let values = VALUE * model.sliders().len() as u16;
     (longest.unwrap_or(0).max(22) + 5).min(room.saturating_sub(values)).max(12)
 }
 
 fn draw_preset(
     canvas: &mut Canvas<'_>,
     line: Rect,
+    model: &Model,
     preset: &Preset,
-    names: u16,
     (style, is_set): (ratatui::style::Style, bool),
 ) {
+    let names = name_column(model, line.width);
     if is_set {
         canvas.glyph(line, 1, 0, '●', style);
     }
@@ -74,7 +75,7 @@ fn draw_preset(
     let mut thresholds = crate::evidence::Thresholds::default();
     preset.apply(&mut thresholds);
     let mut column = names;
-    for slider in SliderName::ALL {
+    for slider in model.sliders() {
         canvas.write(line, column, 0, &slider.text(slider.value(&thresholds)), style);
         column += VALUE;
     }
