@@ -176,6 +176,8 @@ fn inside_a_terminal() {
         }),
         highlighting: None,
         export: Box::new(|_| panic!("a writer that fails")),
+        presets: Box::new(|_| Ok(Vec::new())),
+        preferences: ragscope::tui::Preferences::default(),
         theme: ThemeChoice::Auto,
         borders: Borders::Auto,
         depth: None,
