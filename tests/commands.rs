@@ -25,3 +25,5 @@ mod reports;
 mod shards;
 #[path = "commands/signals.rs"]
 mod signals;
+#[path = "commands/verification.rs"]
+mod verification;

@@ -10,7 +10,7 @@ use std::thread;
 
 use crate::evidence::{Evidence, Thresholds};
 use crate::inspect::{self, CertificateSummary, InspectError, Message, Planned};
-use crate::report::{html, json, markdown, plain};
+use crate::report::{Context, RunFacts, html, json, markdown, plain};
 use crate::tui::{self, ExportKind, ThemeChoice};
 
 use super::progress::progress_bar;
@@ -24,6 +24,8 @@ pub struct Showing {
     pub title: String,
     /// The command that shows the same again, without thresholds.
     pub command: String,
+    /// The file of evidence, where that is what is shown.
+    pub run: Option<RunFacts>,
     /// The sliders at the start.
     pub thresholds: Thresholds,
     /// What a reset goes back to.
@@ -123,10 +125,11 @@ fn on_screen(
     cancel: Arc<AtomicBool>,
     theme: ThemeChoice,
 ) -> Outcome {
-    let (title, command) = (showing.title.clone(), showing.command.clone());
+    let (title, command, run) = (showing.title.clone(), showing.command.clone(), showing.run.clone());
     let own = Arc::clone(certified);
     let export = move |request: tui::ExportRequest<'_>| -> Result<PathBuf, String> {
-        let context = context(&title, &command, own.get(), request.thresholds);
+        let context =
+            Context { run: run.clone(), ..context(&title, &command, own.get(), request.thresholds) };
         let (text, ending) = match request.kind {
             ExportKind::Html => (html(request.evidence, request.thresholds, &context), "html"),
             ExportKind::Markdown => (markdown(request.evidence, request.thresholds, &context), "md"),
@@ -204,7 +207,10 @@ fn as_text(
         return Ok(());
     }
     let evidence: Vec<Evidence> = by_row.into_values().collect();
-    let context = context(&showing.title, &showing.command, certified.get(), &showing.thresholds);
+    let context = Context {
+        run: showing.run.clone(),
+        ..context(&showing.title, &showing.command, certified.get(), &showing.thresholds)
+    };
     output::print(&plain(&evidence, &showing.thresholds, &context))?;
     if showing.write_html && complete {
         let path = output::free_name(std::path::Path::new("."), "ragscope-report", "html");

@@ -3,6 +3,8 @@
 use std::io::{self, BufRead, Write};
 use std::path::Path;
 
+use sha2::{Digest, Sha256};
+
 use super::record::{Evidence, SCHEMA};
 use crate::text::{escaped_json, visible_line, visible_path};
 
@@ -71,6 +73,29 @@ pub fn parse_line(text: &str, line: usize) -> Result<Evidence, EvidenceError> {
 
 /// Reads a whole run. A torn last line (a run that was killed while writing) is left out and said.
 pub fn read_run(path: &Path) -> Result<(Vec<Evidence>, Option<String>), EvidenceError> {
+    let run = read_hashed_run(path)?;
+    Ok((run.evidence, run.notice))
+}
+
+/// A run with the hash of its file.
+#[derive(Debug)]
+pub struct HashedRun {
+    pub evidence: Vec<Evidence>,
+    /// Says that a torn last line was left out.
+    pub notice: Option<String>,
+    /// SHA-256 of the file's bytes, in hexadecimal.
+    pub sha256: String,
+}
+
+/// [`read_run`], hashing the bytes that are read.
+pub fn read_hashed_run(path: &Path) -> Result<HashedRun, EvidenceError> {
+    let mut hash = Sha256::new();
+    let (evidence, notice) = read_lines(path, &mut hash)?;
+    let sha256 = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(HashedRun { evidence, notice, sha256 })
+}
+
+fn read_lines(path: &Path, hash: &mut Sha256) -> Result<(Vec<Evidence>, Option<String>), EvidenceError> {
     let unreadable = |source| EvidenceError::Read { path: visible_path(path), source };
     let file = std::fs::File::open(path).map_err(unreadable)?;
     let mut reader = io::BufReader::new(file);
@@ -82,6 +107,7 @@ pub fn read_run(path: &Path) -> Result<(Vec<Evidence>, Option<String>), Evidence
         if reader.read_until(b'\n', &mut bytes).map_err(unreadable)? == 0 {
             return Ok((run, None));
         }
+        hash.update(&bytes);
         line += 1;
         let complete = bytes.ends_with(b"\n");
         let text = String::from_utf8_lossy(&bytes);
