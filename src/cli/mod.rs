@@ -16,6 +16,7 @@ mod data_set;
 mod demo;
 mod doctor;
 mod eval;
+mod export;
 mod failure;
 mod features;
 mod highlighting;

@@ -7,13 +7,12 @@ use clap::Args;
 
 use crate::certify::CalibrationArtefact;
 use crate::data::Dataset;
-use crate::evidence::{is_evidence, read_hashed_run};
+use crate::evidence::is_evidence;
 use crate::inspect::{HeadFiles, HeadSource, Plan};
 
 use super::data_set::{LayoutArguments, describe};
 use super::models::cache_directory;
-use super::report_context::run_facts;
-use super::session::{Showing, failure_of, show_evidence, show_plan};
+use super::session::{Showing, failure_of, show_plan, show_run};
 use super::thresholds::{ThresholdArguments, shell_word};
 use super::{Failure, Outcome, Shared, output};
 
@@ -69,19 +68,17 @@ pub fn run(shared: &Shared, arguments: &OpenArguments) -> Outcome {
     let shown = crate::text::visible_path(path);
     let defaults =
         HeadFiles::read(&head_source(shared)).and_then(|files| files.thresholds()).map_err(failure_of)?;
-    let mut showing = Showing {
+    let showing = Showing {
         title: format!("ragscope on {shown}"),
         command: format!("ragscope open {}", shell_word(&shown)),
-        run: None,
+        run: std::sync::Arc::default(),
         thresholds: arguments.thresholds.over(&defaults)?,
         defaults,
         plain: arguments.plain,
         write_html: false,
     };
     if path.is_file() && is_evidence(&first_line(path)) {
-        let run = read_hashed_run(path).map_err(Failure::input)?;
-        showing.run = Some(run_facts(path, &run.sha256));
-        return show_evidence(shared, run.evidence, run.notice, &showing);
+        return show_run(shared, path, &showing);
     }
     let dataset = Dataset::open(path, &arguments.layout.options()?).map_err(Failure::input)?;
     for line in describe(&dataset) {

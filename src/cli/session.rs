@@ -2,21 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
-use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
-use crate::evidence::{Evidence, Thresholds};
-use crate::inspect::{self, CertificateSummary, InspectError, Message, Planned};
-use crate::report::{Context, RunFacts, html, json, markdown, plain};
-use crate::tui::{self, ExportKind, ThemeChoice};
+use crate::evidence::{Evidence, RunFile, Thresholds, read_hashed_run};
+use crate::inspect::{self, CertificateSummary, InspectError, Message};
+use crate::report::{Context, RunFacts, html, plain};
+use crate::tui::{self, ThemeChoice};
 
 use super::progress::progress_bar;
-use super::report_context::{certificate_in, context};
+use super::report_context::{certificate_in, context, run_facts};
 use super::signals::{cancel_on_interrupt, cancelled};
-use super::{Failure, Outcome, Shared, output};
+use super::{Failure, Outcome, Shared, export, output};
 
 /// What is shown.
 pub struct Showing {
@@ -24,8 +24,8 @@ pub struct Showing {
     pub title: String,
     /// The command that shows the same again, without thresholds.
     pub command: String,
-    /// The file of evidence, where that is what is shown.
-    pub run: Option<RunFacts>,
+    /// The file of evidence, where that is what is shown, as soon as all of it is read.
+    pub run: Arc<OnceLock<RunFacts>>,
     /// The sliders at the start.
     pub thresholds: Thresholds,
     /// What a reset goes back to.
@@ -49,12 +49,61 @@ pub fn show_plan(shared: &Shared, plan: inspect::Plan, showing: &Showing) -> Out
         if let Some(error) = &failure {
             send(Message::Failed(error.to_string()));
         }
-        failure
+        failure.map(failure_of)
     })
 }
 
-/// Shows evidence that exists already.
-pub fn show_evidence(
+/// Records of a run that are read at once while the screen is there: the first few fill it.
+const FIRST_RECORDS: usize = 4;
+const MORE_RECORDS: usize = 128;
+
+/// Shows evidence that exists already: on the screen while it is being read.
+pub fn show_run(shared: &Shared, path: &Path, showing: &Showing) -> Outcome {
+    if !is_interactive(showing) {
+        let run = read_hashed_run(path).map_err(Failure::input)?;
+        let _ = showing.run.set(run_facts(path, &run.sha256));
+        return show_evidence(shared, run.evidence, run.notice, showing);
+    }
+    let mut file = RunFile::open(path).map_err(Failure::input)?;
+    let (facts, path) = (Arc::clone(&showing.run), path.to_owned());
+    let certified = Arc::new(OnceLock::new());
+    let own = Arc::clone(&certified);
+    // What cannot be read at all needs no screen.
+    let mut records = file.next_records(FIRST_RECORDS).map_err(Failure::input)?;
+    show(shared, showing, &certified, move |cancel, sender| {
+        while !records.is_empty() && !cancel.load(Ordering::SeqCst) {
+            if own.get().is_none()
+                && let Some(summary) = certificate_in(&records)
+            {
+                let _ = own.set(summary);
+            }
+            let stage = Message::Stage(format!("reading the run: {:.0} %", 100.0 * file.share_read()));
+            let messages =
+                std::iter::once(stage).chain(records.into_iter().map(|one| Message::Evidence(Box::new(one))));
+            for message in messages {
+                sender.send(message).ok()?;
+            }
+            records = match file.next_records(MORE_RECORDS) {
+                Ok(records) => records,
+                Err(error) => {
+                    sender.send(Message::Failed(error.to_string())).ok()?;
+                    return Some(Failure::input(error));
+                }
+            };
+        }
+        if let Some(sha256) = file.sha256() {
+            let _ = facts.set(run_facts(&path, &sha256));
+        }
+        let notice = file.torn().map(|torn| Message::Notice(torn.to_owned()));
+        for message in notice.into_iter().chain(std::iter::once(Message::Finished)) {
+            sender.send(message).ok()?;
+        }
+        None
+    })
+}
+
+/// Shows evidence that is read already.
+fn show_evidence(
     shared: &Shared,
     evidence: Vec<Evidence>,
     notice: Option<String>,
@@ -65,30 +114,30 @@ pub fn show_evidence(
         let _ = certified.set(summary);
     }
     show(shared, showing, &certified, move |_, sender| {
-        let planned = evidence
-            .iter()
-            .map(|one| Planned { row: one.row, id: one.id.clone(), question: one.question.clone() })
-            .collect();
-        let messages = std::iter::once(Message::Planned(planned))
-            .chain(notice.map(Message::Notice))
+        let messages = notice
+            .map(Message::Notice)
+            .into_iter()
             .chain(evidence.into_iter().map(|one| Message::Evidence(Box::new(one))))
             .chain(std::iter::once(Message::Finished));
         for message in messages {
-            if sender.send(message).is_err() {
-                break;
-            }
+            sender.send(message).ok()?;
         }
         None
     })
+}
+
+/// Whether there is someone at a screen.
+fn is_interactive(showing: &Showing) -> bool {
+    !showing.plain && std::io::stdout().is_terminal() && std::io::stdin().is_terminal()
 }
 
 fn show(
     shared: &Shared,
     showing: &Showing,
     certified: &Arc<OnceLock<CertificateSummary>>,
-    work: impl FnOnce(&AtomicBool, &Sender<Message>) -> Option<InspectError> + Send + 'static,
+    work: impl FnOnce(&AtomicBool, &Sender<Message>) -> Option<Failure> + Send + 'static,
 ) -> Outcome {
-    let interactive = !showing.plain && std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
+    let interactive = is_interactive(showing);
     let theme: ThemeChoice = shared.theme.parse().map_err(Failure::Usage)?;
     let cancel = if interactive { Arc::new(AtomicBool::new(false)) } else { cancel_on_interrupt() };
     let (sender, messages) = mpsc::channel();
@@ -102,7 +151,7 @@ fn show(
     match worker.join() {
         Ok(_) if !interactive && cancelled(&cancel) => Err(Failure::Interrupted),
         Ok(None) => Ok(()),
-        Ok(Some(error)) => Err(failure_of(error)),
+        Ok(Some(failure)) => Err(failure),
         Err(_) => Err(Failure::input_message("the inspection ended in a panic; what was finished is kept")),
     }
 }
@@ -125,19 +174,12 @@ fn on_screen(
     cancel: Arc<AtomicBool>,
     theme: ThemeChoice,
 ) -> Outcome {
-    let (title, command, run) = (showing.title.clone(), showing.command.clone(), showing.run.clone());
+    let (title, command, run) = (showing.title.clone(), showing.command.clone(), Arc::clone(&showing.run));
     let own = Arc::clone(certified);
-    let export = move |request: tui::ExportRequest<'_>| -> Result<PathBuf, String> {
+    let export = move |request: tui::ExportRequest<'_>| {
         let context =
-            Context { run: run.clone(), ..context(&title, &command, own.get(), request.thresholds) };
-        let (text, ending) = match request.kind {
-            ExportKind::Html => (html(request.evidence, request.thresholds, &context), "html"),
-            ExportKind::Markdown => (markdown(request.evidence, request.thresholds, &context), "md"),
-            ExportKind::Json => (json(request.evidence, request.thresholds, &context), "json"),
-        };
-        let path = output::free_name(std::path::Path::new("."), "ragscope-report", ending);
-        output::write_new(&path, text.as_bytes(), false).map_err(|failure| failure.message())?;
-        Ok(path)
+            Context { run: run.get().cloned(), ..context(&title, &command, own.get(), request.thresholds) };
+        export::write(&request, &context)
     };
     let own = Arc::clone(certified);
     let session = tui::Session {
@@ -208,7 +250,7 @@ fn as_text(
     }
     let evidence: Vec<Evidence> = by_row.into_values().collect();
     let context = Context {
-        run: showing.run.clone(),
+        run: showing.run.get().cloned(),
         ..context(&showing.title, &showing.command, certified.get(), &showing.thresholds)
     };
     output::print(&plain(&evidence, &showing.thresholds, &context))?;
