@@ -354,14 +354,10 @@ for (const input of inputs) {
 }
 byId("reset").addEventListener("click", () => { now = { ...own }; showInputs(null); render(); });
 
-// The text of all examples, without the marks in it, is gathered at the first search: a page that nobody
-// searches need not.
+// The text of all examples is gathered at the first search: a page that nobody searches need not. Marks stand
+// between the words of the page's answers, so each answer is added as it is.
 let texts = null;
-function textOf(article) {
-  const copy = article.cloneNode(true);
-  copy.querySelectorAll(".ix, .lx, .vh").forEach((mark) => mark.remove());
-  return copy.textContent.toLowerCase();
-}
+const textOf = (article, at) => `${article.textContent} ${examples[at].pieces.map((piece) => piece.text).join("")}`.toLowerCase();
 function filter() {
   if (!byId("show")) return;
   const wanted = byId("show").value, words = byId("search").value.toLowerCase();

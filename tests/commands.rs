@@ -27,3 +27,5 @@ mod shards;
 mod signals;
 #[path = "commands/verification.rs"]
 mod verification;
+#[path = "commands/workflow.rs"]
+mod workflow;

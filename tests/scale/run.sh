@@ -3,7 +3,7 @@
 #
 #   tests/scale/run.sh [DATA.jsonl [options of `ragscope score`...]]
 #
-# Without DATA: the first 24 answers of the sample data, with the documents that hold them as passages.
+# Without DATA: the first 12 answers of the sample data, with the documents that hold them as passages.
 # RAGSCOPE names the binary (default: ragscope), PYTHON a Python with ray[data] and pyspark.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,7 +21,7 @@ import json, sys
 read = lambda name: [json.loads(line) for line in open(f"{sys.argv[1]}/{name}.jsonl", encoding="utf-8")]
 texts = {document["id"]: document["text"] for document in read("documents")}
 answered = [one for one in read("examples") if one.get("answer") and one.get("source_ids")]
-for one in answered[:24]:
+for one in answered[:12]:
     contexts = [texts[name] for name in one["source_ids"] if name in texts]
     print(json.dumps({"id": one["id"], "question": one["question"], "answer": one["answer"], "contexts": contexts}))
 PYTHON
