@@ -33,8 +33,8 @@ echo "$("$RAGSCOPE" --version), $(grep -c . "$data") records of $name"
 "$python" -c 'import ray, pyspark; print(f"ray {ray.__version__}, pyspark {pyspark.__version__}")'
 # The data as a stream with its name: what every engine sees. A whole run carries the hash of the file as well.
 "$RAGSCOPE" score - --data-name "$name" "$@" <"$data" >"$out/whole.jsonl" 2>/dev/null
-"$python" "$here/ray_data.py" "$data" "$out/ray.jsonl" "$@" 2>"$out/ray.log" || { cat "$out/ray.log" >&2; exit 1; }
-"$python" "$here/spark_pipe.py" "$data" "$out/spark.jsonl" "$@" 2>"$out/spark.log" || { cat "$out/spark.log" >&2; exit 1; }
+"$python" "$here/ray_data.py" "$data" "$out/ray.jsonl" "$@" >/dev/null 2>"$out/ray.log" || { cat "$out/ray.log" >&2; exit 1; }
+"$python" "$here/spark_pipe.py" "$data" "$out/spark.jsonl" "$@" >/dev/null 2>"$out/spark.log" || { cat "$out/spark.log" >&2; exit 1; }
 "$here/shards.sh" "$data" 2 "$out/shards.jsonl" "$@" >/dev/null 2>"$out/shards.log" || { cat "$out/shards.log" >&2; exit 1; }
 "$RAGSCOPE" score "$data" "$@" >"$out/file.jsonl" 2>/dev/null
 LC_ALL=C
