@@ -11,11 +11,12 @@ use std::thread;
 use crate::evidence::{Evidence, RunFile, Thresholds, read_hashed_run};
 use crate::inspect::{self, CertificateSummary, InspectError, Message};
 use crate::report::{Context, RunFacts, html, plain};
-use crate::tui::{self, ThemeChoice};
+use crate::tui::{self, Borders, ThemeChoice};
 
 use super::progress::progress_bar;
-use super::report_context::{certificate_in, context, run_facts};
+use super::report_context::{certificate_in, context, run_facts, with_highlighting};
 use super::signals::{cancel_on_interrupt, cancelled};
+use super::thresholds::HighlightingCalibration;
 use super::{Failure, Outcome, Shared, export, output};
 
 /// What is shown.
@@ -28,6 +29,8 @@ pub struct Showing {
     pub run: Arc<OnceLock<RunFacts>>,
     /// The sliders at the start.
     pub thresholds: Thresholds,
+    /// A calibration of the highlighting, for the beta among the thresholds.
+    pub highlighting: Option<HighlightingCalibration>,
     /// What a reset goes back to.
     pub defaults: Thresholds,
     /// Text even where there is a screen.
@@ -139,12 +142,13 @@ fn show(
 ) -> Outcome {
     let interactive = is_interactive(showing);
     let theme: ThemeChoice = shared.theme.parse().map_err(Failure::Usage)?;
+    let borders: Borders = shared.borders.parse().map_err(Failure::Usage)?;
     let cancel = if interactive { Arc::new(AtomicBool::new(false)) } else { cancel_on_interrupt() };
     let (sender, messages) = mpsc::channel();
     let worker_cancel = Arc::clone(&cancel);
     let worker = thread::spawn(move || work(&worker_cancel, &sender));
     if interactive {
-        on_screen(showing, certified, messages, Arc::clone(&cancel), theme)?;
+        on_screen(showing, certified, messages, Arc::clone(&cancel), (theme, borders))?;
     } else {
         as_text(showing, certified, &messages)?;
     }
@@ -172,13 +176,15 @@ fn on_screen(
     certified: &Arc<OnceLock<CertificateSummary>>,
     messages: Receiver<Message>,
     cancel: Arc<AtomicBool>,
-    theme: ThemeChoice,
+    (theme, borders): (ThemeChoice, Borders),
 ) -> Outcome {
     let (title, command, run) = (showing.title.clone(), showing.command.clone(), Arc::clone(&showing.run));
     let own = Arc::clone(certified);
+    let highlighting = showing.highlighting.clone();
     let export = move |request: tui::ExportRequest<'_>| {
         let context =
             Context { run: run.get().cloned(), ..context(&title, &command, own.get(), request.thresholds) };
+        let context = as_certified(context, highlighting.as_ref(), request.thresholds, request.evidence);
         export::write(&request, &context)
     };
     let own = Arc::clone(certified);
@@ -192,8 +198,10 @@ fn on_screen(
             Some(summary) => summary.sentences(alpha),
             None => vec!["not calibrated: no chunk can be certified".to_owned()],
         }),
+        highlighting: showing.highlighting.as_ref().map(|calibration| calibration.artefact.clone()),
         export: Box::new(export),
         theme,
+        borders,
         depth: None,
     };
     let outcome = tui::run(session).map_err(Failure::input)?;
@@ -204,6 +212,22 @@ fn on_screen(
         output::tell(&format!("note: {notice}"));
     }
     Ok(())
+}
+
+/// The context of a report where a beta is in force; as it was where none is.
+fn as_certified(
+    context: Context,
+    highlighting: Option<&HighlightingCalibration>,
+    thresholds: &Thresholds,
+    evidence: &[Evidence],
+) -> Context {
+    let certified = highlighting
+        .filter(|_| thresholds.beta.is_some())
+        .and_then(|calibration| calibration.apply(&mut thresholds.clone(), evidence).ok());
+    match certified {
+        Some(certified) => with_highlighting(context, &certified, thresholds),
+        None => context,
+    }
 }
 
 fn as_text(
@@ -249,14 +273,19 @@ fn as_text(
         return Ok(());
     }
     let evidence: Vec<Evidence> = by_row.into_values().collect();
+    let mut thresholds = showing.thresholds.clone();
+    if let (Some(calibration), Some(_)) = (&showing.highlighting, thresholds.beta) {
+        calibration.apply(&mut thresholds, &evidence)?;
+    }
     let context = Context {
         run: showing.run.get().cloned(),
-        ..context(&showing.title, &showing.command, certified.get(), &showing.thresholds)
+        ..context(&showing.title, &showing.command, certified.get(), &thresholds)
     };
-    output::print(&plain(&evidence, &showing.thresholds, &context))?;
+    let context = as_certified(context, showing.highlighting.as_ref(), &thresholds, &evidence);
+    output::print(&plain(&evidence, &thresholds, &context))?;
     if showing.write_html && complete {
         let path = output::free_name(std::path::Path::new("."), "ragscope-report", "html");
-        output::write_new(&path, html(&evidence, &showing.thresholds, &context).as_bytes(), false)?;
+        output::write_new(&path, html(&evidence, &thresholds, &context).as_bytes(), false)?;
         output::tell_written(&path);
     }
     Ok(())

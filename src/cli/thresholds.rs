@@ -96,17 +96,69 @@ impl HighlightingThreshold {
             }
             (_, None) => return Ok(None),
         };
+        thresholds.beta = Some(beta);
+        HighlightingCalibration::read(path)?.apply(thresholds, run).map(Some)
+    }
+}
+
+/// The same for the inspector, where the beta can be moved.
+#[derive(Debug, Clone, Default, Args)]
+pub struct MovableHighlightingThreshold {
+    /// Share of an answer's unsupported tokens that the highlighting may miss in expectation; sets the
+    /// token threshold
+    #[arg(long, value_name = "SHARE", requires = "highlighting", conflicts_with = "token_threshold")]
+    beta: Option<f64>,
+    /// A calibration written by `ragscope highlighting`: the inspector gets a slider for beta
+    #[arg(long, value_name = "FILE")]
+    highlighting: Option<PathBuf>,
+}
+
+impl MovableHighlightingThreshold {
+    /// Reads the calibration, where one is named, and puts the beta among the thresholds.
+    pub fn read(&self, thresholds: &mut Thresholds) -> Outcome<Option<HighlightingCalibration>> {
+        if let Some(beta) = self.beta {
+            thresholds.beta = Some(within("--beta", beta, 0.0, 1.0)?);
+        }
+        self.highlighting.as_deref().map(HighlightingCalibration::read).transpose()
+    }
+}
+
+/// A calibration of the highlighting, and its file.
+#[derive(Debug, Clone)]
+pub struct HighlightingCalibration {
+    pub artefact: HighlightingArtefact,
+    path: PathBuf,
+    sha256: String,
+}
+
+impl HighlightingCalibration {
+    fn read(path: &Path) -> Outcome<Self> {
         let (artefact, sha256) = read_highlighting(path)?;
+        Ok(Self { artefact, path: path.to_owned(), sha256 })
+    }
+
+    /// Sets the token threshold that the beta of `thresholds` comes to.
+    ///
+    /// # Errors
+    /// There is no beta, the scores of the run are not those that were calibrated, or no threshold can
+    /// promise that.
+    pub fn apply(&self, thresholds: &mut Thresholds, run: &[Evidence]) -> Outcome<CertifiedHighlighting> {
+        let Some(beta) = thresholds.beta else {
+            return Err(Failure::Usage("a calibration of the highlighting needs a --beta".to_owned()));
+        };
         let scored = scores_of(run, thresholds).map_err(Failure::input)?;
-        artefact.admits(&scored).map_err(Failure::input)?;
-        thresholds.token = artefact.controlled(beta).map_err(Failure::input)?.threshold;
-        Ok(Some(CertifiedHighlighting {
-            guarantee: artefact.guarantee(beta),
+        self.artefact.admits(&scored).map_err(Failure::input)?;
+        thresholds.token = self.artefact.controlled(beta).map_err(Failure::input)?.threshold;
+        Ok(CertifiedHighlighting {
+            guarantee: self.artefact.guarantee(beta),
+            sha256: self.sha256.clone(),
             threshold: thresholds.token,
-            sha256,
-            options: format!("--beta {beta} --highlighting {}", shell_word(&crate::text::visible_path(path))),
-            same_data: scored.data_hash.is_some() && scored.data_hash == artefact.source.data_hash,
-        }))
+            options: format!(
+                "--beta {beta} --highlighting {}",
+                shell_word(&crate::text::visible_path(&self.path))
+            ),
+            same_data: scored.data_hash.is_some() && scored.data_hash == self.artefact.source.data_hash,
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::filter::Filter;
 use super::sliders::{SliderEffect, SliderName};
-use crate::evidence::{Evidence, Findings, Status, Thresholds, decide};
+use crate::evidence::{Evidence, Findings, Thresholds, decide};
 use crate::inspect::Planned;
 
 /// Answer tokens decided about in one slice, so that a key never waits long for a large data set.
@@ -40,8 +40,6 @@ pub struct Tally {
     pub consistent: usize,
     /// Examples with a factuality.
     pub judged: usize,
-    /// Records that could not be read.
-    pub failed: usize,
 }
 
 impl Tally {
@@ -55,11 +53,10 @@ impl Tally {
             decided_chunks: findings.trusted.iter().flatten().count(),
             consistent: usize::from(findings.consistent == Some(true)),
             judged: usize::from(findings.consistent.is_some()),
-            failed: usize::from(evidence.status == Status::Error),
         }
     }
 
-    fn fields(&mut self) -> [&mut usize; 9] {
+    fn fields(&mut self) -> [&mut usize; 8] {
         [
             &mut self.read,
             &mut self.flagged,
@@ -69,7 +66,6 @@ impl Tally {
             &mut self.decided_chunks,
             &mut self.consistent,
             &mut self.judged,
-            &mut self.failed,
         ]
     }
 

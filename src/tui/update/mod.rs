@@ -42,7 +42,7 @@ pub fn update(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Accept => quietly(|| prompt::accept(model)),
         Action::Press { target, column, track } => quietly(|| pointer::press(model, target, column, track)),
         Action::Drag { column } => quietly(|| pointer::drag(model, column)),
-        Action::Release => quietly(|| model.drag = None),
+        Action::Release => quietly(|| pointer::release(model)),
         Action::Wheel { pane, lines } => quietly(|| pointer::wheel(model, pane, lines)),
         Action::Message(message) => quietly(|| messages::receive(model, message)),
         Action::MessagesEnded(panic) => quietly(|| messages::ended(model, panic)),
@@ -87,7 +87,7 @@ fn command_effects(model: &mut Model, command: Command) -> Vec<Effect> {
         }
         Command::Mouse => {
             model.mouse = !model.mouse;
-            model.drag = None;
+            pointer::release(model);
             let text = if model.mouse {
                 "the mouse works in the inspector again"
             } else {
@@ -142,6 +142,10 @@ fn command_effects(model: &mut Model, command: Command) -> Vec<Effect> {
 
 /// One level back: prompt, overlay, error message, filter, zoom, and at last the work that runs.
 fn back(model: &mut Model) -> Vec<Effect> {
+    if pointer::put_back(model) {
+        say(model, "the slider is back where it was taken");
+        return Vec::new();
+    }
     if prompt::leave(model) {
         return Vec::new();
     }

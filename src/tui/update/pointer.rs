@@ -44,6 +44,7 @@ pub fn press(model: &mut Model, target: Target, column: u16, track: (u16, u16)) 
         Target::Track(slider) => {
             select_slider(model, slider);
             model.drag = Some((slider, track.0, track.1));
+            model.held = Some((slider, model.thresholds.clone()));
             drag(model, column);
         }
         Target::Overlay | Target::Dialog(_) => {}
@@ -54,6 +55,23 @@ pub fn press(model: &mut Model, target: Target, column: u16, track: (u16, u16)) 
 fn select_slider(model: &mut Model, slider: SliderName) {
     model.focus = Pane::Sliders;
     model.slider = slider;
+}
+
+/// Lets the slider go that is held.
+pub fn release(model: &mut Model) {
+    model.drag = None;
+    if model.held.take().is_some() {
+        model.decide_anew();
+    }
+}
+
+/// Puts the slider that is held back to where it was taken; `false` where none is.
+pub fn put_back(model: &mut Model) -> bool {
+    model.drag = None;
+    let Some((_, before)) = model.held.take() else { return false };
+    model.thresholds = before;
+    model.decide_anew();
+    true
 }
 
 /// Sets the slider that is held; beyond its ends it stays at them.

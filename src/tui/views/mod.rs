@@ -71,6 +71,9 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer, area: Rect) -> Hi
             }
         }
     }
+    if theme.ascii {
+        super::theme::write_in_ascii(buffer);
+    }
     hits
 }
 
