@@ -130,7 +130,7 @@ pub(crate) struct LabelReading {
 
 impl LabelReading {
     /// The row with its labels in bytes.
-    pub(crate) fn row(&self, row: DraftRow) -> Row {
+    pub(crate) fn row(self, row: DraftRow) -> Row {
         match row {
             DraftRow::Bad(bad) => Row::Bad(bad),
             DraftRow::Draft(draft) => {

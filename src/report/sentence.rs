@@ -288,9 +288,8 @@ pub fn provenance(report: &Report) -> String {
         let mut values: Vec<String> = field
             .values
             .iter()
-            .map(|(value, records)| match *records == all {
-                true => value.clone(),
-                false => format!("{value} ({records} of {all} records)"),
+            .map(|(value, records)| {
+                if *records == all { value.clone() } else { format!("{value} ({records} of {all} records)") }
             })
             .collect();
         if field.unknown > 0 {

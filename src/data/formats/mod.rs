@@ -247,27 +247,25 @@ pub(crate) struct OneByOne {
 
 /// How `format` is read one by one; `None` where a record needs another one or another file.
 pub(crate) fn one_by_one(format: Format, file: &SourceFile) -> Option<OneByOne> {
-    fn translated(draft: DraftOf) -> Option<OneByOne> {
-        Some(OneByOne { draft, tell_kept_out: |_, _, _| {} })
-    }
-    match format {
+    let translated: fn(DraftOf) -> OneByOne = |draft| OneByOne { draft, tell_kept_out: |_, _, _| {} };
+    Some(match format {
         // Documents beside it are searched and calibrated on: all records count for that.
-        Format::Ragscope if own::documents_beside(file).is_none() => Some(OneByOne {
+        Format::Ragscope if own::documents_beside(file).is_none() => OneByOne {
             draft: |row, _, notices| own::draft(row, notices),
             tell_kept_out: |names, _, notices| own::tell_kept_out(names.iter().copied(), notices),
-        }),
-        Format::Ragas => Some(OneByOne {
+        },
+        Format::Ragas => OneByOne {
             draft: |row, map, notices| mapped::draft(row, map, &ragas::NAMES, notices),
             tell_kept_out: |names, map, notices| {
                 ragas::NAMES.tell_kept_out(map, names.iter().copied(), notices);
             },
-        }),
-        Format::Mapped => Some(OneByOne {
+        },
+        Format::Mapped => OneByOne {
             draft: |row, map, notices| mapped::draft(row, map, &mapped::NAMES, notices),
             tell_kept_out: |names, map, notices| {
                 mapped::NAMES.tell_kept_out(map, names.iter().copied(), notices);
             },
-        }),
+        },
         Format::RagBench => translated(|row, _, notices| translated::one(row, notices, ragbench::record)),
         Format::HalluRag => translated(|row, _, notices| translated::one(row, notices, hallurag::record)),
         Format::LettuceDetect => translated(|row, _, notices| {
@@ -275,8 +273,8 @@ pub(crate) fn one_by_one(format: Format, file: &SourceFile) -> Option<OneByOne> 
                 Ok(lettuce_detect::record(fields, row, notices))
             })
         }),
-        _ => None,
-    }
+        _ => return None,
+    })
 }
 
 /// The file from which reading has to begin, when the user named the other one of two.
