@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::certify::Alpha;
 use crate::evidence::Thresholds;
@@ -12,6 +12,7 @@ use crate::tui::{Borders, ColourDepth, Scale, ThemeChoice};
 
 mod certify;
 mod check;
+mod completions;
 mod config;
 mod convert;
 mod corrupt;
@@ -26,6 +27,7 @@ mod heads;
 mod highlighting;
 mod keys;
 mod lab;
+mod log;
 mod merge;
 mod models;
 mod open;
@@ -195,12 +197,16 @@ enum Command {
     Heads(heads::HeadsArguments),
     /// List, fetch, show or verify models (the only command that uses the network)
     Models(models::ModelsArguments),
-    /// Print the JSON Schema of evidence records
+    /// Print the JSON Schema of evidence, reports or thresholds
     Schema(schema::SchemaArguments),
     /// Print every key of the inspector, or check a key map
     Keys(keys::KeysArguments),
     /// Print the configuration that holds: built in, file, environment, command line
     Config(config::ConfigArguments),
+    /// Print the completions of a shell
+    Completions(completions::CompletionsArguments),
+    /// Print the manual page, or write the pages of all commands
+    Man(completions::ManArguments),
     /// Say what is found on this machine: configuration, cache, models, heads, terminal
     Doctor(doctor::DoctorArguments),
 }
@@ -227,6 +233,13 @@ pub fn main() -> ExitCode {
         Ok(line) => line,
         Err(error) => return refused(&error),
     };
+    let began = std::time::Instant::now();
+    let name = std::env::args_os()
+        .skip(1)
+        .filter_map(|word| word.into_string().ok())
+        .find(|word| CommandLine::command().find_subcommand(word).is_some());
+    let name = name.unwrap_or_else(|| "the inspector".to_owned());
+    log::told(log::Level::Info, format!("ragscope {} begins: {name}", env!("CARGO_PKG_VERSION")));
     let configured = shared.configure();
     let outcome = match command {
         // It says itself what is wrong with the configuration.
@@ -250,10 +263,21 @@ pub fn main() -> ExitCode {
         Some(Command::Schema(arguments)) => schema::run(&arguments),
         Some(Command::Keys(arguments)) => keys::run(&shared, &arguments),
         Some(Command::Config(arguments)) => config::run(&shared, &arguments),
+        Some(Command::Completions(arguments)) => completions::completions(&arguments),
+        Some(Command::Man(arguments)) => completions::man(&arguments),
     };
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => {
+            log::told(
+                log::Level::Info,
+                format!("{name} ended well after {} ms", began.elapsed().as_millis()),
+            );
+            ExitCode::SUCCESS
+        }
         Err(failure) => {
+            let (level, after) = (failure.level(), began.elapsed().as_millis());
+            log::told(level, format!("{name} ended after {after} ms: {}", failure.kind()));
+            log::told(log::Level::Debug, failure.message());
             output::tell_lines(&format!("ragscope: {}", failure.message()));
             failure.exit_code()
         }

@@ -52,7 +52,7 @@ fn setting(name: &str) -> Option<&'static Setting> {
 const PREFIX: &str = "RAGSCOPE_";
 
 /// Variables that are no settings, without what all begin with.
-const OTHER_VARIABLES: [&str; 2] = ["CACHE", "CONFIG_DIR"];
+const OTHER_VARIABLES: [&str; 3] = ["CACHE", "CONFIG_DIR", "LOG"];
 
 impl Configuration {
     /// Reads file and environment. `variables` are the names of the environment's that begin with
