@@ -6,6 +6,8 @@
 mod demo;
 #[path = "screens/dump.rs"]
 mod dump;
+#[path = "screens/pages.rs"]
+mod pages;
 
 use std::path::PathBuf;
 use std::sync::Arc;

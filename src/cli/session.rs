@@ -59,8 +59,9 @@ pub fn show_evidence(
     showing: &Showing,
 ) -> Outcome {
     let certified = Arc::new(OnceLock::new());
-    if let Some(summary) = certificate_in(&evidence) {
-        let _ = certified.set(summary);
+    let summary = certificate_in(&evidence);
+    if let Some(summary) = &summary {
+        let _ = certified.set(summary.clone());
     }
     show(shared, showing, &certified, move |_, sender| {
         let planned = evidence
@@ -68,6 +69,7 @@ pub fn show_evidence(
             .map(|one| Planned { row: one.row, id: one.id.clone(), question: one.question.clone() })
             .collect();
         let messages = std::iter::once(Message::Planned(planned))
+            .chain(summary.map(|summary| Message::Certified(Box::new(summary))))
             .chain(notice.map(Message::Notice))
             .chain(evidence.into_iter().map(|one| Message::Evidence(Box::new(one))))
             .chain(std::iter::once(Message::Finished));
@@ -196,7 +198,7 @@ fn as_text(
                 by_row.insert(one.row, *one);
             }
             Message::Finished => complete = true,
-            Message::Planned(_) | Message::Failed(_) => {}
+            Message::Planned(_) | Message::Certified(_) | Message::Failed(_) => {}
         }
     }
     bar.finish_and_clear();

@@ -28,7 +28,7 @@ mod shared_prompt;
 
 pub use cache::EvidenceCache;
 pub use certificate::{
-    Certificate, CertificateSummary, ScoredQuestions, mode_name, score_questions, source_of, verdict,
+    Certificate, CertificateSummary, ScoredQuestions, mode_name, score_questions, source_of,
 };
 pub use chunks::ChunkSource;
 pub use corpus::{Corpus, RetrievedChunk};

@@ -15,7 +15,7 @@ use crate::retrieval::{Bm25Settings, ChunkingSettings};
 
 use super::InspectError;
 use super::cache::EvidenceCache;
-use super::certificate::{Certificate, CertificateSummary, score_questions, verdict};
+use super::certificate::{Certificate, CertificateSummary, score_questions};
 use super::chunks::ChunkSource;
 use super::corpus::Corpus;
 use super::detectors::{HeadFiles, HeadSource};
@@ -90,9 +90,7 @@ impl Plan {
         let certificate =
             Certificate::from_halves(&scored, &self.dataset, &corpus, self.top_k, self.mode, self.seed)?;
         let mut summary = certificate.summary();
-        if let Some(summary) = &mut summary {
-            summary.verdict = verdict(&scored.scores, self.top_k, Alpha::default(), self.mode);
-        }
+        summary = summary.map(|summary| summary.diagnosed(&scored.scores, Alpha::default()));
         Ok((ChunkSource { corpus: Some(corpus), certificate, top_k: self.top_k }, summary))
     }
 
@@ -174,6 +172,7 @@ pub fn run(
     let (source, summary) = plan.chunk_source()?;
     let mut provenance = plan.provenance(&source, summary.as_ref())?;
     if let Some(summary) = summary {
+        send(Message::Certified(Box::new(summary.clone())));
         // A second run would find it set; the first one stands.
         let _ = certified.set(summary);
     }

@@ -37,8 +37,11 @@ pub use event::{Event, actions, coalesce};
 pub use heat_scale::Scale;
 pub use hit::{HitMap, Limits, Target};
 pub use model::{
-    AttentionCursor, Filter, Guarantee, Model, Overlay, Pane, Phase, Row, Rows, RunState, SliderEffect,
-    SliderName, Strip, Subject, Tally, Toast, TokenUnits, Tone,
+    AnswerView, AttentionCursor, AttentionView, CertificateFigures, Certification, Chosen, Compared,
+    Comparison, Curve, CurvePoint, Figures, Filter, GroupRate, Guarantee, Histogram, Lock, Model, Overlay,
+    Overview, OverviewList, Page, Pages, Pane, Partner, Passage, Phase, Rate, Row, Rows, RunState,
+    SecondOpinion, Share, Show, SliderEffect, SliderName, Sort, Strip, Subject, Tally, Toast, TokenUnits,
+    Tone, WorstAnswer,
 };
 pub use picture::svg;
 pub use session::{Export, ExportRequest, Outcome, Session, TuiError, run};
