@@ -32,19 +32,20 @@ mod update;
 mod views;
 mod widgets;
 
-pub use action::{Action, Command, ExportKind, key_list};
+pub use action::{Action, Command, DialogKey, ExportKind, key_list};
 pub use event::{Event, actions, coalesce};
 pub use heat_scale::Scale;
 pub use hit::{HitMap, Limits, Target};
 pub use model::{
-    AnswerView, AttentionCursor, AttentionView, CertificateFigures, Certification, Chosen, Compared,
-    Comparison, Curve, CurvePoint, Figures, Filter, GroupRate, Guarantee, Histogram, Lock, Model, Overlay,
-    Overview, OverviewList, Page, Pages, Pane, Partner, Passage, Phase, Rate, Row, Rows, RunState,
+    AnswerView, AttentionCursor, AttentionView, CertificateFigures, Certification, CertifiedLevel, Chosen,
+    Compared, Comparison, Curve, CurvePoint, Dialog, DialogItem, ExportDialog, ExportField, ExportScope,
+    ExportStage, Figures, Filter, GroupRate, Guarantee, Highlighting, Histogram, LineInput, Lock, Model,
+    Overlay, Overview, OverviewList, Page, Pages, Pane, Partner, Passage, Phase, Rate, Row, Rows, RunState,
     SecondOpinion, Share, Show, SliderEffect, SliderName, Sort, Strip, Subject, Tally, Toast, TokenUnits,
     Tone, WorstAnswer,
 };
 pub use picture::svg;
 pub use session::{Export, ExportRequest, Outcome, Session, TuiError, run};
-pub use theme::{ColourDepth, Role, Theme, ThemeChoice};
-pub use update::{Effect, update};
+pub use theme::{Borders, ColourDepth, Palette, Role, Theme, ThemeChoice};
+pub use update::{Effect, Existing, ExportFailure, ExportOrder, update};
 pub use views::{draw, view};

@@ -6,6 +6,7 @@ mod chunks;
 mod comparison;
 mod detectors;
 mod diagnostics;
+mod dialog;
 mod examples;
 mod footer;
 mod head_grid;
@@ -85,6 +86,12 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer, area: Rect) -> Hi
             }
             None => {}
         }
+        if let Some(dialog) = &model.dialog {
+            dialog::draw(&mut canvas, area, model, dialog);
+        }
+    }
+    if theme.ascii {
+        super::theme::write_in_ascii(buffer);
     }
     hits
 }
