@@ -247,7 +247,7 @@ fn split_examples(flipped: bool) -> Vec<(crate::inspect::evaluation::LabelledAns
         label.split = Some(split.to_owned());
         if flipped && split == "test" {
             label.inconsistent = label.gold_spans.is_empty();
-            label.gold_spans = if label.inconsistent { vec![0..9] } else { Vec::new() };
+            label.gold_spans = label.inconsistent.then_some(0..9).into_iter().collect();
         }
     }
     examples

@@ -77,7 +77,7 @@ fn fill(store: &mut FeatureStore, answers: usize) {
     let columns = store.columns.clone();
     for number in 0..answers {
         let mut random = Random::for_task(5, number as u64);
-        let span = (number % 3 == 0).then(|| 2 * 40..2 * 52);
+        let span = (number % 3 == 0).then_some(2 * 40..2 * 52);
         let labels: Vec<bool> =
             (0..TOKENS).map(|token| span.as_ref().is_some_and(|span| span.contains(&(2 * token)))).collect();
         let encoded: Vec<Vec<u8>> =
