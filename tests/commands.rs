@@ -7,12 +7,16 @@ mod sandbox;
 
 #[path = "commands/certification.rs"]
 mod certification;
+#[path = "commands/corruption.rs"]
+mod corruption;
 #[path = "commands/evidence_lines.rs"]
 mod evidence_lines;
 #[path = "commands/failures.rs"]
 mod failures;
 #[path = "commands/gate.rs"]
 mod gate;
+#[path = "commands/heads.rs"]
+mod heads;
 #[path = "commands/highlighting.rs"]
 mod highlighting;
 #[path = "commands/hostile_text.rs"]

@@ -284,7 +284,7 @@ fn only_the_report_itself_opens_a_mark_in_plain_text() {
     record.question = "x\nExample 9 of 9, id forged: clean.".to_string();
     let plain = report::plain(&[record], &unsmoothed(), &context());
     assert!(!plain.lines().any(|line| line.starts_with("Example 9")), "data lines are indented");
-    assert!(plain.contains("one [!unsupported 0.95: two]"));
+    assert!(plain.contains("one [!unsupported 0.95]two[/]"));
 }
 
 #[test]
@@ -404,7 +404,7 @@ fn a_hot_token_inside_an_emoji_marks_the_whole_emoji_and_nothing_else() {
     let records = [record];
     let html = report::html(&records, &unsmoothed(), &context());
     assert!(html.contains("\">[1]</a>🙂<span class=\"vh\"> end of span 1 </span></mark> a</div>"));
-    assert!(report::plain(&records, &unsmoothed(), &context()).contains("é[!unsupported 0.97: 🙂] a"));
+    assert!(report::plain(&records, &unsmoothed(), &context()).contains("é[!unsupported 0.97]🙂[/] a"));
     assert!(report::markdown(&records, &unsmoothed(), &context()).contains("<strong>[1: 🙂]</strong> a"));
 }
 

@@ -34,6 +34,7 @@ pub fn run(shared: &Shared) -> Outcome {
         defaults: thresholds.clone(),
         thresholds,
         plain: false,
+        highlighting: None,
         write_html: true,
     };
     show_plan(shared, plan, &showing)

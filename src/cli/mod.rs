@@ -15,8 +15,10 @@ mod data_set;
 mod demo;
 mod doctor;
 mod eval;
+mod export;
 mod failure;
 mod features;
+mod heads;
 mod highlighting;
 mod lab;
 mod merge;
@@ -65,9 +67,12 @@ pub struct Shared {
     #[arg(long, global = true, value_name = "TYPE", default_value = "auto",
           value_parser = str::parse::<NumberType>)]
     pub dtype: NumberType,
-    /// Colours of the terminal inspector.
+    /// Colours of the terminal inspector: auto, dark, light, colour-blind (or colour-blind-dark, -light), mono.
     #[arg(long, global = true, value_name = "THEME", default_value = "auto")]
     pub theme: String,
+    /// Lines and marks of the terminal inspector: auto, unicode, or ascii where the terminal draws lines wrongly.
+    #[arg(long, global = true, value_name = "BORDERS", default_value = "auto")]
+    pub borders: String,
 }
 
 impl Shared {
@@ -107,6 +112,8 @@ enum Command {
     Lab(lab::LabArguments),
     /// Write a report of a run: HTML, Markdown, JSON or plain text
     Report(report::ReportArguments),
+    /// List or show trained heads: what they need, how good they are, and whether they fit the model
+    Heads(heads::HeadsArguments),
     /// List, fetch, show or verify models (the only command that uses the network)
     Models(models::ModelsArguments),
     /// Print the JSON Schema of evidence records
@@ -151,6 +158,7 @@ pub fn main() -> ExitCode {
         Some(Command::Eval(arguments)) => eval::run(&shared, &arguments),
         Some(Command::Lab(arguments)) => lab::run(&shared, &arguments),
         Some(Command::Report(arguments)) => report::run(&arguments),
+        Some(Command::Heads(arguments)) => heads::run(&shared, &arguments),
         Some(Command::Models(arguments)) => models::run(&shared, &arguments),
         Some(Command::Schema(arguments)) => schema::run(&arguments),
         Some(Command::Doctor(arguments)) => doctor::run(&shared, &arguments),

@@ -82,16 +82,62 @@ impl HighlightingThreshold {
         run: &[Evidence],
     ) -> Outcome<Option<CertifiedHighlighting>> {
         let (Some(beta), Some(path)) = (self.beta, &self.highlighting) else { return Ok(None) };
-        let beta = within("--beta", beta, 0.0, 1.0)?;
-        let artefact = read_highlighting(path)?;
+        thresholds.beta = Some(within("--beta", beta, 0.0, 1.0)?);
+        HighlightingCalibration::read(path)?.apply(thresholds, run).map(Some)
+    }
+}
+
+/// The same for the inspector, where the beta can be moved.
+#[derive(Debug, Clone, Default, Args)]
+pub struct MovableHighlightingThreshold {
+    /// Share of an answer's unsupported tokens that the highlighting may miss in expectation; sets the
+    /// token threshold
+    #[arg(long, value_name = "SHARE", requires = "highlighting", conflicts_with = "token_threshold")]
+    beta: Option<f64>,
+    /// A calibration written by `ragscope highlighting`: the inspector gets a slider for beta
+    #[arg(long, value_name = "FILE")]
+    highlighting: Option<PathBuf>,
+}
+
+impl MovableHighlightingThreshold {
+    /// Reads the calibration, where one is named, and puts the beta among the thresholds.
+    pub fn read(&self, thresholds: &mut Thresholds) -> Outcome<Option<HighlightingCalibration>> {
+        if let Some(beta) = self.beta {
+            thresholds.beta = Some(within("--beta", beta, 0.0, 1.0)?);
+        }
+        self.highlighting.as_deref().map(HighlightingCalibration::read).transpose()
+    }
+}
+
+/// A calibration of the highlighting, and its file.
+#[derive(Debug, Clone)]
+pub struct HighlightingCalibration {
+    pub artefact: HighlightingArtefact,
+    path: PathBuf,
+}
+
+impl HighlightingCalibration {
+    fn read(path: &Path) -> Outcome<Self> {
+        Ok(Self { artefact: read_highlighting(path)?, path: path.to_owned() })
+    }
+
+    /// Sets the token threshold that the beta of `thresholds` comes to.
+    ///
+    /// # Errors
+    /// There is no beta, the scores of the run are not those that were calibrated, or no threshold can
+    /// promise that.
+    pub fn apply(&self, thresholds: &mut Thresholds, run: &[Evidence]) -> Outcome<CertifiedHighlighting> {
+        let Some(beta) = thresholds.beta else {
+            return Err(Failure::Usage("a calibration of the highlighting needs a --beta".to_owned()));
+        };
         let scored = scores_of(run, thresholds).map_err(Failure::input)?;
-        artefact.admits(&scored).map_err(Failure::input)?;
-        thresholds.token = artefact.controlled(beta).map_err(Failure::input)?.threshold;
-        Ok(Some(CertifiedHighlighting {
-            guarantee: artefact.guarantee(beta),
-            options: format!("--beta {beta} --highlighting {}", crate::text::visible_path(path)),
-            same_data: scored.data_hash.is_some() && scored.data_hash == artefact.source.data_hash,
-        }))
+        self.artefact.admits(&scored).map_err(Failure::input)?;
+        thresholds.token = self.artefact.controlled(beta).map_err(Failure::input)?.threshold;
+        Ok(CertifiedHighlighting {
+            guarantee: self.artefact.guarantee(beta),
+            options: format!("--beta {beta} --highlighting {}", crate::text::visible_path(&self.path)),
+            same_data: scored.data_hash.is_some() && scored.data_hash == self.artefact.source.data_hash,
+        })
     }
 }
 

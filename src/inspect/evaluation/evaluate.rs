@@ -376,5 +376,8 @@ fn stage_scores(ground: &Ground, scores: &[f64], stage: Stage, settings: &Evalua
 }
 
 #[cfg(test)]
+#[path = "laboratory_tests.rs"]
+mod laboratory_tests;
+#[cfg(test)]
 #[path = "evaluate_tests.rs"]
 mod tests;

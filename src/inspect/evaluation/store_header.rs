@@ -112,6 +112,13 @@ impl StoreHeader {
             |header: &Self| header.blocks.iter().map(|block| block.name()).collect::<Vec<_>>().join(", ");
         part("model hash", &self.model.hash, &wanted.model.hash)
             .or_else(|| part("model", &self.model.shape, &wanted.model.shape))
+            .or_else(|| match (&self.model.text, &wanted.model.text) {
+                (Some(stored), Some(wanted)) => {
+                    stored.differences(wanted).into_iter().next().map(|what| format!("its {what}"))
+                }
+                // Stores of versions that did not record it.
+                _ => None,
+            })
             .or_else(|| part("list of features", &names(self), &names(wanted)))
             .or_else(|| part("number of chunk blocks", &self.chunk_blocks, &wanted.chunk_blocks))
     }
