@@ -29,3 +29,7 @@ mod reports;
 mod shards;
 #[path = "commands/signals.rs"]
 mod signals;
+#[path = "commands/verification.rs"]
+mod verification;
+#[path = "commands/workflow.rs"]
+mod workflow;
