@@ -352,4 +352,20 @@ fn only_the_rows_that_are_asked_for_are_made() {
     let settings = EvaluationSettings { only: vec!["NLL".to_owned()], ..two_rows(store.header()) };
     let report = by_folds(&store, &folds(&store, 3), &settings).unwrap();
     assert_eq!((report.rows.len(), report.lookback.len(), report.groups.len()), (1, 0, 0));
+
+    let part = EvaluationSettings {
+        only: vec!["fusion".to_owned()],
+        ..EvaluationSettings::standard(store.header())
+    };
+    assert!(part.wants("fusion with D, block-1") && !part.wants("NLL"));
+    let laboratory = EvaluationSettings {
+        only: vec!["fusion".to_owned()],
+        methods: vec![TokenMethod::Ensemble {
+            name: "fusion".to_owned(),
+            members: Vec::new(),
+            tempered: false,
+        }],
+        ..EvaluationSettings::standard(store.header())
+    };
+    assert!(laboratory.wants("fusion") && !laboratory.wants("fusion, logistic"));
 }
