@@ -9,7 +9,7 @@ use ragscope::evidence::{
     Thresholds,
 };
 use ragscope::metrics::Random;
-use ragscope::report::{self, CertificateFacts, Context, Report};
+use ragscope::report::{self, CertificateFacts, Context, HighlightingFacts, Report, RunFacts};
 
 /// An answer with one token a word (blank in front), scores given per word, over `chunks` chunks.
 fn evidence(id: &str, answer: &str, scores: &[f32], chunks: usize) -> Evidence {
@@ -106,6 +106,8 @@ fn context() -> Context {
         command: "ragscope report run.jsonl --alpha 0.1".to_string(),
         generated_by: "ragscope 0.1.0".to_string(),
         date: None,
+        run: None,
+        highlighting: None,
         certificate: Some(CertificateFacts {
             n: 101,
             k: 5,
@@ -171,6 +173,8 @@ fn hostile_context() -> Context {
         command: HOSTILE.to_string(),
         generated_by: HOSTILE.to_string(),
         date: Some(HOSTILE.to_string()),
+        run: Some(RunFacts { file: HOSTILE.to_string(), sha256: HOSTILE.to_string() }),
+        highlighting: Some(HighlightingFacts { beta: 0.1, sha256: HOSTILE.to_string() }),
         certificate: Some(CertificateFacts {
             mode: HOSTILE.to_string(),
             data: HOSTILE.to_string(),

@@ -4,6 +4,8 @@
 
 #[path = "screens/demo.rs"]
 mod demo;
+#[path = "screens/dialogs.rs"]
+mod dialogs;
 #[path = "screens/dump.rs"]
 mod dump;
 #[path = "screens/gallery.rs"]
@@ -402,10 +404,9 @@ fn an_export_carries_all_evidence_and_the_present_thresholds() {
     act(&mut model, Command::Focus(Pane::Sliders));
     act(&mut model, Command::StepUp);
     let effects = act(&mut model, Command::Export(ExportKind::Html));
-    let [Effect::Export { kind: ExportKind::Html, evidence, thresholds }] = &effects[..] else {
-        panic!("{effects:?}");
-    };
-    assert_eq!((evidence.len(), thresholds.alpha.thousandths()), (8, 105));
+    let [Effect::Export(order)] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(order.kind, ExportKind::Html);
+    assert_eq!((order.evidence.len(), order.thresholds.alpha.thousandths()), (8, 105));
     assert_eq!(model.run.phase, Phase::Finished);
 }
 

@@ -130,13 +130,13 @@ fn any_size_is_survived_and_the_screen_comes_back() {
 }
 
 #[test]
-fn e_writes_a_report_and_a_second_one_beside_it() {
+fn a_report_at_once_never_replaces_one_that_is_there() {
     let run = golden_run();
     let Some(mut terminal) = Terminal::start("export", &["open", &run], &[]) else { return };
     terminal.wait_for("machine-q01");
-    terminal.press("e");
+    terminal.press("E");
     terminal.wait_for("ragscope-report.html");
-    terminal.press("e");
+    terminal.press("E");
     terminal.wait_for("ragscope-report-2.html");
     terminal.press("X");
     terminal.wait_for("ragscope-report.json");
@@ -149,6 +149,45 @@ fn e_writes_a_report_and_a_second_one_beside_it() {
         String::from_utf8_lossy(&bytes).contains("written: "),
         "what was written is said once more at the end"
     );
+}
+
+#[test]
+fn an_export_asks_before_it_replaces_and_says_what_to_do_where_nothing_can_be_written() {
+    let run = golden_run();
+    let Some(mut terminal) = Terminal::start("export dialog", &["open", &run], &[]) else { return };
+    terminal.wait_for(FIRST_QUESTION);
+    // The example on the screen as a table.
+    terminal.press("e");
+    terminal.wait_for("Enter writes");
+    terminal.press("lll\t\tl\r");
+    terminal.wait_for("wrote ragscope-machine-q01.csv");
+    terminal.press("e\r");
+    terminal.wait_for("is there already");
+    terminal.press("b");
+    terminal.wait_for("wrote ./ragscope-machine-q01-2.csv");
+    // The screen itself, and a folder that is not there.
+    terminal.press("el");
+    terminal.wait_for("ragscope-view.svg");
+    terminal.press("\r");
+    terminal.wait_for("wrote ragscope-view.svg");
+    terminal.press("e\t");
+    terminal.press(&"\u{7f}".repeat(40));
+    terminal.press("nowhere/a.svg\r");
+    terminal.wait_for("is not there: make it");
+    terminal.press("\u{1b}");
+    terminal.wait("the choice again", |screen| !screen.contents().contains("Nothing was written"));
+    terminal.press("\u{1b}");
+    terminal.wait("the screen again", |screen| !screen.contents().contains("Enter writes"));
+    terminal.press("q");
+    let (code, _, sandbox) = terminal.end();
+    assert_eq!(code, 0);
+    assert_eq!(
+        sandbox.listing(),
+        ["ragscope-machine-q01-2.csv", "ragscope-machine-q01.csv", "ragscope-view.svg"]
+    );
+    assert_eq!(sandbox.read("ragscope-machine-q01.csv").lines().count(), 2);
+    let picture = sandbox.read("ragscope-view.svg");
+    assert!(picture.starts_with("<svg") && picture.contains("TRUSTED") && !picture.contains("Enter writes"));
 }
 
 #[test]
@@ -205,7 +244,7 @@ fn hostile_text_does_not_reach_the_terminal() {
     terminal.wait_for("2 examples");
     terminal.press("j2!");
     terminal.wait("the notices", |screen| screen.contents().contains("an id occurs again"));
-    terminal.press("qe");
+    terminal.press("qE");
     terminal.wait_for("ragscope-report.html");
     terminal.press("q");
     let (code, bytes, _) = terminal.end();

@@ -31,6 +31,7 @@ pub fn run(shared: &Shared) -> Outcome {
     let showing = Showing {
         title: "ragscope on its sample data".to_owned(),
         command: "ragscope open sample_data".to_owned(),
+        run: std::sync::Arc::default(),
         defaults: thresholds.clone(),
         thresholds,
         plain: false,

@@ -13,7 +13,7 @@ use crate::inspect::{HeadFiles, HeadSource, Plan};
 use super::data_set::{LayoutArguments, describe};
 use super::models::cache_directory;
 use super::session::{Showing, failure_of, show_plan, show_run};
-use super::thresholds::{MovableHighlightingThreshold, ThresholdArguments};
+use super::thresholds::{MovableHighlightingThreshold, ThresholdArguments, shell_word};
 use super::{Failure, Outcome, Shared, output};
 
 /// Options of `ragscope open`.
@@ -74,7 +74,8 @@ pub fn run(shared: &Shared, arguments: &OpenArguments) -> Outcome {
     let highlighting = arguments.highlighting.read(&mut thresholds)?;
     let showing = Showing {
         title: format!("ragscope on {shown}"),
-        command: format!("ragscope open {shown}"),
+        command: format!("ragscope open {}", shell_word(&shown)),
+        run: std::sync::Arc::default(),
         thresholds,
         highlighting,
         defaults,

@@ -2,22 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
-use crate::evidence::{Evidence, RunFile, Thresholds, read_run};
+use crate::evidence::{Evidence, RunFile, Thresholds, read_hashed_run};
 use crate::inspect::{self, CertificateSummary, InspectError, Message};
-use crate::report::{Context, html, json, markdown, plain};
-use crate::tui::{self, Borders, ExportKind, ThemeChoice};
+use crate::report::{Context, RunFacts, html, plain};
+use crate::tui::{self, Borders, ThemeChoice};
 
 use super::progress::progress_bar;
-use super::report_context::{certificate_in, context, with_highlighting};
+use super::report_context::{certificate_in, context, run_facts, with_highlighting};
 use super::signals::{cancel_on_interrupt, cancelled};
 use super::thresholds::HighlightingCalibration;
-use super::{Failure, Outcome, Shared, output};
+use super::{Failure, Outcome, Shared, export, output};
 
 /// What is shown.
 pub struct Showing {
@@ -25,6 +25,8 @@ pub struct Showing {
     pub title: String,
     /// The command that shows the same again, without thresholds.
     pub command: String,
+    /// The file of evidence, where that is what is shown, as soon as all of it is read.
+    pub run: Arc<OnceLock<RunFacts>>,
     /// The sliders at the start.
     pub thresholds: Thresholds,
     /// A calibration of the highlighting, for the beta among the thresholds.
@@ -61,10 +63,12 @@ const MORE_RECORDS: usize = 128;
 /// Shows evidence that exists already: on the screen while it is being read.
 pub fn show_run(shared: &Shared, path: &Path, showing: &Showing) -> Outcome {
     if !is_interactive(showing) {
-        let (evidence, notice) = read_run(path).map_err(Failure::input)?;
-        return show_evidence(shared, evidence, notice, showing);
+        let run = read_hashed_run(path).map_err(Failure::input)?;
+        let _ = showing.run.set(run_facts(path, &run.sha256));
+        return show_evidence(shared, run.evidence, run.notice, showing);
     }
     let mut file = RunFile::open(path).map_err(Failure::input)?;
+    let (facts, path) = (Arc::clone(&showing.run), path.to_owned());
     let certified = Arc::new(OnceLock::new());
     let own = Arc::clone(&certified);
     // What cannot be read at all needs no screen.
@@ -89,6 +93,9 @@ pub fn show_run(shared: &Shared, path: &Path, showing: &Showing) -> Outcome {
                     return Some(Failure::input(error));
                 }
             };
+        }
+        if let Some(sha256) = file.sha256() {
+            let _ = facts.set(run_facts(&path, &sha256));
         }
         let notice = file.torn().map(|torn| Message::Notice(torn.to_owned()));
         for message in notice.into_iter().chain(std::iter::once(Message::Finished)) {
@@ -171,20 +178,14 @@ fn on_screen(
     cancel: Arc<AtomicBool>,
     (theme, borders): (ThemeChoice, Borders),
 ) -> Outcome {
-    let (title, command) = (showing.title.clone(), showing.command.clone());
+    let (title, command, run) = (showing.title.clone(), showing.command.clone(), Arc::clone(&showing.run));
     let own = Arc::clone(certified);
     let highlighting = showing.highlighting.clone();
-    let export = move |request: tui::ExportRequest<'_>| -> Result<PathBuf, String> {
-        let context = context(&title, &command, own.get(), request.thresholds);
+    let export = move |request: tui::ExportRequest<'_>| {
+        let context =
+            Context { run: run.get().cloned(), ..context(&title, &command, own.get(), request.thresholds) };
         let context = as_certified(context, highlighting.as_ref(), request.thresholds, request.evidence);
-        let (text, ending) = match request.kind {
-            ExportKind::Html => (html(request.evidence, request.thresholds, &context), "html"),
-            ExportKind::Markdown => (markdown(request.evidence, request.thresholds, &context), "md"),
-            ExportKind::Json => (json(request.evidence, request.thresholds, &context), "json"),
-        };
-        let path = output::free_name(std::path::Path::new("."), "ragscope-report", ending);
-        output::write_new(&path, text.as_bytes(), false).map_err(|failure| failure.message())?;
-        Ok(path)
+        export::write(&request, &context)
     };
     let own = Arc::clone(certified);
     let session = tui::Session {
@@ -276,7 +277,10 @@ fn as_text(
     if let (Some(calibration), Some(_)) = (&showing.highlighting, thresholds.beta) {
         calibration.apply(&mut thresholds, &evidence)?;
     }
-    let context = context(&showing.title, &showing.command, certified.get(), &thresholds);
+    let context = Context {
+        run: showing.run.get().cloned(),
+        ..context(&showing.title, &showing.command, certified.get(), &thresholds)
+    };
     let context = as_certified(context, showing.highlighting.as_ref(), &thresholds, &evidence);
     output::print(&plain(&evidence, &thresholds, &context))?;
     if showing.write_html && complete {

@@ -153,6 +153,17 @@ fn an_interrupted_answer_is_no_answer() {
 }
 
 #[test]
+fn what_a_reasoning_model_thinks_is_kept_apart_from_its_answer() {
+    assert_eq!(without_reasoning(" At nine."), Some((None, " At nine.")));
+    assert_eq!(without_reasoning("<think>\n\n</think>\n\nAt nine."), Some((None, "At nine.")));
+    assert_eq!(
+        without_reasoning("\n<think>The list says\nnine. </think> At <think>."),
+        Some((Some("The list says\nnine."), "At <think>."))
+    );
+    assert_eq!(without_reasoning("<think>The list says"), None);
+}
+
+#[test]
 fn an_answer_is_stale_where_other_chunks_are_trusted_than_it_was_written_from() {
     let line = include_str!("../../tests/golden/run.jsonl").lines().next().unwrap();
     let mut evidence = crate::evidence::parse_line(line, 1).unwrap();

@@ -31,6 +31,10 @@ pub fn plain(evidence: &[Evidence], thresholds: &Thresholds, context: &Context) 
         out.push('\n');
         section(&mut out, &report, example, at + 1);
     }
+    if !report.examples.is_empty() {
+        line(&mut out, "");
+        line(&mut out, &one_line(&sentence::provenance(&report)));
+    }
     if !context.command.is_empty() {
         line(&mut out, "");
         line(&mut out, &format!("To make this report again: {}", one_line(&context.command)));

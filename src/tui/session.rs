@@ -11,10 +11,12 @@ use std::time::Duration;
 
 use ratatui::Terminal;
 use ratatui::backend::{Backend, ClearType, CrosstermBackend};
+use ratatui::buffer::Buffer;
 use ratatui::crossterm::event as terminal_event;
 use ratatui::crossterm::queue;
 use ratatui::crossterm::style::force_color_output;
 use ratatui::crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
+use ratatui::layout::{Rect, Size};
 
 use super::action::{Action, ExportKind};
 use super::event::{self, Event};
@@ -22,7 +24,7 @@ use super::hit::HitMap;
 use super::model::{Guarantee, Highlighting, Model, Phase};
 use super::terminal::{self, FrameWriter, TerminalGuard};
 use super::theme::{Borders, ColourDepth, Theme, ThemeChoice};
-use super::update::{self, Effect};
+use super::update::{self, Effect, Existing, ExportFailure, ExportOrder};
 use super::{clipboard, views};
 use crate::certify::highlighting::HighlightingArtefact;
 use crate::evidence::{Evidence, Thresholds};
@@ -38,14 +40,20 @@ const EVENTS_A_FRAME: usize = 256;
 #[derive(Debug, Clone, Copy)]
 pub struct ExportRequest<'a> {
     pub kind: ExportKind,
-    /// All evidence on the screen, in file order.
+    /// The evidence that was chosen, in file order.
     pub evidence: &'a [Evidence],
     /// The sliders as they stand.
     pub thresholds: &'a Thresholds,
+    /// The name that the user gave; `None`: a usual one that is free.
+    pub name: Option<&'a str>,
+    /// What happens to a file of that name.
+    pub existing: Existing,
+    /// The screen as SVG, where that was asked for.
+    pub picture: Option<&'a str>,
 }
 
-/// Writes an export under a name of its own choice, never over an existing file, and says where.
-pub type Export = Box<dyn Fn(ExportRequest<'_>) -> Result<PathBuf, String> + Send>;
+/// Writes an export and says where.
+pub type Export = Box<dyn Fn(ExportRequest<'_>) -> Result<PathBuf, ExportFailure> + Send>;
 
 /// Everything that an inspection on the screen needs.
 pub struct Session {
@@ -160,7 +168,7 @@ trait Effects {
 
 struct Outside<'a> {
     cancel: &'a AtomicBool,
-    exports: &'a Sender<ExportJob>,
+    exports: &'a Sender<ExportOrder>,
 }
 
 impl Effects for Outside<'_> {
@@ -168,9 +176,10 @@ impl Effects for Outside<'_> {
         match effect {
             Effect::Quit => {}
             Effect::CancelRun => self.cancel.store(true, Ordering::SeqCst),
-            Effect::Export { kind, evidence, thresholds } => {
-                if self.exports.send(ExportJob { kind, evidence, thresholds }).is_err() {
-                    return Ok(Some(Action::Exported(Err("the writer of exports has ended".into()))));
+            Effect::Export(order) => {
+                if self.exports.send(order).is_err() {
+                    let failure = ExportFailure::Failed("the writer of exports has ended".into());
+                    return Ok(Some(Action::Exported(Err(failure))));
                 }
             }
             Effect::Copy(text) => {
@@ -252,7 +261,12 @@ fn drive<S: Screen>(
             }
             for action in event::actions(event, model, &hits) {
                 dirty = true;
-                for effect in update::update(model, action) {
+                for mut effect in update::update(model, action) {
+                    if let Effect::Export(order) = &mut effect
+                        && order.kind == ExportKind::Svg
+                    {
+                        order.picture = Some(picture_of(model, theme, screen.size()?));
+                    }
                     if effect == Effect::Quit {
                         return Ok(());
                     }
@@ -316,21 +330,32 @@ fn forward(messages: Receiver<Message>, sender: SyncSender<Event>) -> io::Result
     thread::Builder::new().name("messages".into()).spawn(listen).map(drop)
 }
 
-struct ExportJob {
-    kind: ExportKind,
-    evidence: Vec<Arc<Evidence>>,
-    thresholds: Thresholds,
+/// The screen as SVG, without the dialog that asked for it.
+fn picture_of(model: &mut Model, theme: &Theme, size: Size) -> String {
+    let dialog = model.dialog.take();
+    let area = Rect::new(0, 0, size.width, size.height);
+    let mut buffer = Buffer::empty(area);
+    views::draw(model, theme, &mut buffer, area);
+    model.dialog = dialog;
+    super::picture::svg(&buffer, theme, &model.title)
 }
 
 /// The thread that writes exports, one after the other. A panic of a writer is its answer.
-fn exporter(export: Export, sender: SyncSender<Event>) -> io::Result<Sender<ExportJob>> {
-    let (jobs, waiting) = mpsc::channel::<ExportJob>();
+fn exporter(export: Export, sender: SyncSender<Event>) -> io::Result<Sender<ExportOrder>> {
+    let (jobs, waiting) = mpsc::channel::<ExportOrder>();
     let write = move || {
         for job in waiting {
             let evidence: Vec<Evidence> = job.evidence.iter().map(|one| Evidence::clone(one)).collect();
-            let request = ExportRequest { kind: job.kind, evidence: &evidence, thresholds: &job.thresholds };
+            let request = ExportRequest {
+                kind: job.kind,
+                evidence: &evidence,
+                thresholds: &job.thresholds,
+                name: job.name.as_deref(),
+                existing: job.existing,
+                picture: job.picture.as_deref(),
+            };
             let result = catch_unwind(AssertUnwindSafe(|| export(request)));
-            let result = result.unwrap_or_else(|_| Err("the writer panicked".into()));
+            let result = result.unwrap_or_else(|_| Err(ExportFailure::Failed("the writer panicked".into())));
             if sender.send(Event::Exported(result)).is_err() {
                 return;
             }

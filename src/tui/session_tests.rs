@@ -98,9 +98,19 @@ fn a_writer_that_panics_is_an_export_that_failed() {
     let (sender, events) = mpsc::sync_channel(8);
     let export: Export = Box::new(|_| panic!("boom"));
     let jobs = exporter(export, sender).unwrap();
-    let job = ExportJob { kind: ExportKind::Html, evidence: Vec::new(), thresholds: Thresholds::default() };
+    let job = ExportOrder {
+        kind: ExportKind::Html,
+        evidence: Vec::new(),
+        thresholds: Thresholds::default(),
+        name: None,
+        existing: Existing::Ask,
+        picture: None,
+    };
     jobs.send(job).unwrap();
-    assert_eq!(events.recv().unwrap(), Event::Exported(Err("the writer panicked".into())));
+    assert_eq!(
+        events.recv().unwrap(),
+        Event::Exported(Err(ExportFailure::Failed("the writer panicked".into())))
+    );
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! All that the screen shows, changed only by `update`.
 
 mod attention;
+mod dialog;
 mod filter;
 mod highlighting;
+mod line_input;
 mod pane;
 mod rows;
 mod run_state;
@@ -13,14 +15,17 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use attention::{AttentionCursor, Subject, mass};
+pub use dialog::{Dialog, DialogItem, ExportDialog, ExportField, ExportScope, ExportStage};
 pub use filter::Filter;
 pub use highlighting::{CertifiedLevel, Highlighting};
+pub use line_input::LineInput;
 pub use pane::{Overlay, Pane, Strip};
 pub use rows::{Row, Rows, Tally};
 pub use run_state::{Phase, RunState, Toast, Tone};
 pub use sliders::{SliderEffect, SliderName};
 pub use token_units::TokenUnits;
 
+use super::action::ExportKind;
 use super::hit::Limits;
 use crate::certify::Alpha;
 use crate::evidence::{DetectorScores, Evidence, Findings, Reading, Thresholds, chosen_detector};
@@ -39,6 +44,10 @@ pub struct Model {
     pub focus: Pane,
     pub zoom: bool,
     pub overlay: Option<Overlay>,
+    /// Lies over everything and takes all keys.
+    pub dialog: Option<Dialog>,
+    /// Choices of the last export.
+    pub last_export: (ExportScope, ExportKind),
     pub thresholds: Thresholds,
     pub defaults: Thresholds,
     /// Chunk under selection, and how far its text is scrolled.
@@ -97,6 +106,8 @@ impl Model {
             focus: Pane::Examples,
             zoom: false,
             overlay: None,
+            dialog: None,
+            last_export: (ExportScope::default(), ExportKind::Html),
             thresholds,
             defaults,
             chunk: 0,

@@ -7,6 +7,12 @@ use crate::tui::model::{Model, Pane, SliderName};
 
 /// A press selects what is under it and gives its pane the keys.
 pub fn press(model: &mut Model, target: Target, column: u16, track: (u16, u16)) {
+    if model.dialog.is_some() {
+        if let Target::Dialog(item) = target {
+            super::dialog::press(model, item);
+        }
+        return;
+    }
     if model.overlay.is_some() {
         if target != Target::Overlay {
             model.overlay = None;
@@ -41,7 +47,7 @@ pub fn press(model: &mut Model, target: Target, column: u16, track: (u16, u16)) 
             model.held = Some((slider, model.thresholds.clone()));
             drag(model, column);
         }
-        Target::Overlay => {}
+        Target::Overlay | Target::Dialog(_) => {}
     }
     model.refresh();
 }
@@ -77,6 +83,9 @@ pub fn drag(model: &mut Model, column: u16) {
 
 /// The wheel scrolls what is under the pointer, wherever the keys are.
 pub fn wheel(model: &mut Model, pane: Option<Pane>, lines: i32) {
+    if model.dialog.is_some() {
+        return;
+    }
     let command = if lines > 0 { Command::Down } else { Command::Up };
     if model.overlay.is_some() {
         for _ in 0..lines.abs() {

@@ -1,12 +1,16 @@
+use std::sync::Arc;
+
 use super::*;
 use crate::certify::PValue;
 use crate::evidence::{ChunkEvidence, DetectorScores, Provenance, Reading, SCHEMA, Status};
+use crate::evidence::{Evidence, Thresholds};
 use crate::inspect::{Message, Planned};
+use crate::tui::action::ExportKind;
 use crate::tui::hit::Target;
 use crate::tui::model::{CertifiedLevel, Highlighting, Phase, SliderName, Strip};
 
 /// An answer of ten words; those in `hot` score .9, the others .1.
-fn evidence(row: usize, hot: std::ops::Range<usize>) -> Evidence {
+pub(super) fn evidence(row: usize, hot: std::ops::Range<usize>) -> Evidence {
     let answer = "w0 w1 w2 w3 w4 w5 w6 w7 w8 w9";
     let raw = (0..10).map(|word| if hot.contains(&word) { 0.9 } else { 0.1 }).collect();
     Evidence {
@@ -46,7 +50,7 @@ fn evidence(row: usize, hot: std::ops::Range<usize>) -> Evidence {
 }
 
 /// Three answers: the first and the last have a flagged span.
-fn model() -> Model {
+pub(super) fn model() -> Model {
     // Without smoothing a score is its token's own.
     let thresholds = Thresholds { rho: 0.5, ..Thresholds::default() };
     let guarantee: crate::tui::Guarantee = Arc::new(|alpha| vec![format!("{alpha:?}")]);
@@ -57,12 +61,12 @@ fn model() -> Model {
     model
 }
 
-fn tell(model: &mut Model, message: Message) {
+pub(super) fn tell(model: &mut Model, message: Message) {
     assert_eq!(update(model, Action::Message(message)), []);
     settle(model);
 }
 
-fn act(model: &mut Model, command: Command) -> Vec<Effect> {
+pub(super) fn act(model: &mut Model, command: Command) -> Vec<Effect> {
     let effects = update(model, Action::Do(command));
     settle(model);
     effects
@@ -74,7 +78,7 @@ fn typed(model: &mut Model, text: &str) {
     }
 }
 
-fn settle(model: &mut Model) {
+pub(super) fn settle(model: &mut Model) {
     while model.rows.has_pending() {
         model.rows.decide_slice();
     }
@@ -254,11 +258,11 @@ fn an_export_says_where_it_went_and_a_failed_one_why() {
     let mut model = model();
     let effects = act(&mut model, Command::Export(ExportKind::Markdown));
     assert!(
-        matches!(&effects[..], [Effect::Export { kind: ExportKind::Markdown, evidence, .. }] if evidence.len() == 3)
+        matches!(&effects[..], [Effect::Export(order)] if order.kind == ExportKind::Markdown && order.evidence.len() == 3)
     );
     update(&mut model, Action::Exported(Ok("report-2.md".into())));
     assert!(model.toast.as_ref().is_some_and(|toast| toast.text == "wrote report-2.md"));
-    update(&mut model, Action::Exported(Err("the disk is full".into())));
+    update(&mut model, Action::Exported(Err(ExportFailure::Failed("the disk is full".into()))));
     assert!(model.toast.as_ref().is_some_and(|toast| toast.tone == Tone::Error));
 }
 

@@ -3,6 +3,7 @@
 mod answer;
 mod attention;
 mod chunks;
+mod dialog;
 mod examples;
 mod footer;
 mod header;
@@ -64,6 +65,9 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer, area: Rect) -> Hi
                     notices::draw(&mut canvas, layout::overlay(area), model, *scroll);
                 }
                 None => {}
+            }
+            if let Some(dialog) = &model.dialog {
+                dialog::draw(&mut canvas, area, model, dialog);
             }
         }
     }
