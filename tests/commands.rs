@@ -31,3 +31,7 @@ mod retrieval;
 mod shards;
 #[path = "commands/signals.rs"]
 mod signals;
+#[path = "commands/verification.rs"]
+mod verification;
+#[path = "commands/workflow.rs"]
+mod workflow;

@@ -38,7 +38,9 @@ pub use corpus::{Corpus, DEFAULT_ENCODER, RetrieverKind, RetrieverSettings, Scor
 pub use detectors::{Detectors, HeadFiles, HeadSource, SHIPPED_HEADS};
 pub use error::InspectError;
 pub use extraction::{Extraction, ExtractionProgress, OnError, extract, identity, identity_at, store_header};
-pub use generation::{ChunkFilter, Generation, is_generated, is_generated_without_passage};
+pub use generation::{
+    ChunkFilter, Generation, StaleAnswer, is_generated, is_generated_without_passage, stale_answer,
+};
 pub use given_scores::{given_kind, most_passages, score_given};
 pub use inspector::{Inspector, bind_detectors};
 pub use message::{Message, Planned};

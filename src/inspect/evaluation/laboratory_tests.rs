@@ -75,9 +75,10 @@ fn every_row_of_the_laboratory_is_evaluated_and_the_same_twice() {
             *autoencoder = SparseAutoencoderSettings { dictionary: 16, active: 2, ..autoencoder.clone() };
         }
     }
+    let pool = FeaturePool::of(&store);
+    let protocol = Protocol::cross_validation(&pool, &folds(&store, 3)).unwrap();
     let evaluated = || {
-        let report =
-            evaluate(&store, &folds(&store, 3), &settings, &mut ScoreCache::default(), &mut |_| {}).unwrap();
+        let report = evaluate(&pool, &protocol, &settings, &mut ScoreCache::default(), &mut |_| {}).unwrap();
         serde_json::to_string(&report).unwrap()
     };
     let report = evaluated();
