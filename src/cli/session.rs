@@ -9,8 +9,9 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use crate::evidence::{Evidence, RunFile, Thresholds, read_hashed_run};
-use crate::inspect::{self, CertificateSummary, InspectError, Message};
+use crate::inspect::{self, CertificateSummary, InspectError, Message, Told};
 use crate::report::{Context, RunFacts, html, plain};
+use crate::retrieval::RetrievalError;
 use crate::tui::{self, Borders, ThemeChoice};
 
 use super::progress::progress_bar;
@@ -162,10 +163,19 @@ fn show(
     }
 }
 
+/// What is told while a retriever is made, where there is no screen.
+pub fn tell_on_standard_error(told: Told<'_>) {
+    match told {
+        Told::Doing(text) => output::tell(text),
+        Told::Note(text) => output::tell(&format!("note: {text}")),
+    }
+}
+
 /// Which kind of failure an ended run was.
 pub fn failure_of(error: InspectError) -> Failure {
     match error {
         InspectError::Model(_)
+        | InspectError::Retrieval(RetrievalError::Encoder(_))
         | InspectError::Fetch(_)
         | InspectError::Detect(_)
         | InspectError::Head { .. } => Failure::model(error),
