@@ -9,7 +9,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("data", &[]),
     ("metrics", &["data"]),
     ("certify", &["data", "metrics"]),
-    ("retrieval", &["data"]),
+    // `model` for the encoder of dense retrieval alone; see below.
+    ("retrieval", &["data", "model"]),
     ("model", &[]),
     ("reading", &["data", "model"]),
     ("detect", &["reading", "metrics", "model"]),
@@ -96,6 +97,24 @@ fn every_room_uses_only_the_rooms_it_may_use() {
         }
     }
     assert!(offences.is_empty(), "forbidden use:\n{}", offences.join("\n"));
+}
+
+#[test]
+fn retrieval_knows_a_model_only_as_the_encoder_of_dense_retrieval() {
+    for file in rust_files(&source().join("retrieval")) {
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let uses: Vec<String> = code(&file)
+            .lines()
+            .filter(|line| line.contains("crate::model"))
+            .map(|line| line.trim().to_owned())
+            .collect();
+        let allowed: &[&str] = match name.as_str() {
+            "dense.rs" => &["use crate::model::SentenceEncoder;"],
+            "error.rs" => &["use crate::model::EncoderError;"],
+            _ => &[],
+        };
+        assert!(uses.iter().all(|line| allowed.contains(&line.as_str())), "{name}: {uses:?}");
+    }
 }
 
 #[test]

@@ -27,6 +27,8 @@ mod hostile_text;
 mod machine;
 #[path = "commands/reports.rs"]
 mod reports;
+#[path = "commands/retrieval.rs"]
+mod retrieval;
 #[path = "commands/shards.rs"]
 mod shards;
 #[path = "commands/signals.rs"]

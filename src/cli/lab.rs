@@ -38,7 +38,7 @@ pub struct LabArguments {
     /// Seed of folds, training and resampling
     #[arg(long, default_value_t = 42)]
     seed: u64,
-    /// Only the rows whose name contains one of these (names have commas: a semicolon divides them)
+    /// Only rows of these names, or whose name contains one of these (names have commas: a semicolon divides them)
     #[arg(long, value_name = "NAME;...", value_delimiter = ';')]
     methods: Vec<String>,
     /// Folder for lab.json, tables.md and the pictures of curves

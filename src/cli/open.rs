@@ -12,6 +12,7 @@ use crate::inspect::{HeadFiles, HeadSource, Plan};
 
 use super::data_set::{LayoutArguments, describe};
 use super::models::cache_directory;
+use super::retriever::RetrieverArguments;
 use super::session::{Showing, failure_of, show_plan, show_run};
 use super::thresholds::{MovableHighlightingThreshold, ThresholdArguments, shell_word};
 use super::{Failure, Outcome, Shared, output};
@@ -45,6 +46,8 @@ pub struct InspectionArguments {
     /// the other]
     #[arg(long, value_name = "FILE")]
     calibration: Option<PathBuf>,
+    #[command(flatten)]
+    retriever: RetrieverArguments,
 }
 
 impl InspectionArguments {
@@ -63,6 +66,8 @@ impl InspectionArguments {
                 .or(calibrated_k)
                 .or(shared.configuration.count("top_k"))
                 .unwrap_or(defaults.top_k),
+            retriever: self.retriever.settings(calibration.as_ref())?,
+            given_scores: self.retriever.given_scores.clone(),
             calibration,
             ..defaults
         })

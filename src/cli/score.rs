@@ -20,7 +20,7 @@ use crate::model::{GenerationSettings, LanguageModel, ModelLocation};
 use super::data_set::{DataArguments, LayoutArguments, Opened};
 use super::open::InspectionArguments;
 use super::progress::progress_bar;
-use super::session::failure_of;
+use super::session::{failure_of, tell_on_standard_error};
 use super::signals::{cancel_on_interrupt, cancelled};
 use super::thresholds::alpha_of;
 use super::{Failure, Outcome, Shared, output};
@@ -334,7 +334,7 @@ fn inspector<'m>(plan: &Plan, model: &'m LanguageModel, together: bool) -> Outco
     if let Some(notice) = notice {
         output::tell(&format!("note: {notice}"));
     }
-    let (source, summary) = plan.chunk_source().map_err(failure_of)?;
+    let (source, summary) = plan.chunk_source(&mut tell_on_standard_error).map_err(failure_of)?;
     let mut provenance = plan.provenance(&source, summary.as_ref()).map_err(failure_of)?;
     provenance.model = Some(model.text.facts.name.clone());
     provenance.model_hash = Some(model.text.facts.short_hash().to_owned());

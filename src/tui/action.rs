@@ -12,7 +12,7 @@ mod table;
 use ratatui::crossterm::event::KeyEvent;
 
 use super::hit::Target;
-use super::model::{Model, Overlay, Pane, PresetAnswer, PresetRequest};
+use super::model::{Model, Overlay, Page, Pane, PresetAnswer, PresetRequest};
 use super::update::ExportFailure;
 use crate::inspect::Message;
 
@@ -124,6 +124,18 @@ pub enum Command {
     Accept,
     /// The last character of a prompt goes.
     Erase,
+    /// The next view of the pane or page.
+    View,
+    /// Keep the selection beside the cursors, or let it go.
+    Lock,
+    /// Show or hide the attention that no chunk got.
+    Elsewhere,
+    Sort,
+    Show,
+    ShowGroup,
+    Page(Page),
+    /// Mark the answer, to compare others with it.
+    Mark,
     /// To the shell, until it continues the program.
     Suspend,
 }
@@ -160,6 +172,7 @@ impl ExportKind {
 pub enum Context {
     Anywhere,
     Pane(Pane),
+    Page(Page),
     /// Help or notices are open.
     Overlay,
     /// The list of presets is open.
@@ -196,8 +209,13 @@ pub fn context(model: &Model) -> Context {
         Some(Overlay::Presets(presets)) => presets.context(),
         Some(_) => Context::Overlay,
         None if model.filter.typing || model.typed.is_some() => Context::Prompt,
-        None => Context::Pane(model.focus),
+        None => context_below(model),
     }
+}
+
+/// Where keys go once nothing lies over the panes or the page.
+pub fn context_below(model: &Model) -> Context {
+    model.pages.open.map_or(Context::Pane(model.focus), Context::Page)
 }
 
 /// What a key does in a context.
@@ -225,6 +243,7 @@ pub fn action_for(keys: &KeyMap, context: Context, event: KeyEvent) -> Option<Ac
 pub fn works_in(command: Command, context: Context) -> bool {
     match context {
         Context::Anywhere | Context::Pane(_) => true,
+        Context::Page(_) => works_over(command) || works_on_pages(command),
         Context::Prompt | Context::Dialog => matches!(command, Command::Quit | Command::Suspend),
         Context::Overlay | Context::Presets | Context::Question => works_over(command),
     }
@@ -245,11 +264,37 @@ fn works_over(command: Command) -> bool {
     )
 }
 
+/// Pages cover the panes; what is about the example, the run or the pages themselves works on them.
+fn works_on_pages(command: Command) -> bool {
+    matches!(
+        command,
+        Command::Page(_)
+            | Command::NextPane
+            | Command::PreviousPane
+            | Command::Focus(_)
+            | Command::NextSpan
+            | Command::PreviousSpan
+            | Command::NextFlagged
+            | Command::PreviousFlagged
+            | Command::NextDetector
+            | Command::Mark
+            | Command::Export(_)
+            | Command::ExportDialog
+            | Command::Undo
+            | Command::Redo
+            | Command::Presets
+            | Command::SavePreset
+    )
+}
+
 /// Entries that the footer shows in a context, the nearest first.
 pub fn hints(context: Context) -> impl Iterator<Item = &'static Entry> {
     let of = |wanted: Context| ACTIONS.iter().filter(move |entry| entry.context == wanted);
-    let anywhere = matches!(context, Context::Pane(_)).then(|| of(Context::Anywhere));
-    of(context).chain(anywhere.into_iter().flatten()).filter(|entry| entry.hint.is_some())
+    let general = of(Context::Anywhere).filter(move |entry| match context {
+        Context::Pane(_) | Context::Page(_) => works_in(entry.command, context),
+        _ => false,
+    });
+    of(context).chain(general).filter(|entry| entry.hint.is_some())
 }
 
 /// Every context of the table: `first`, then what works anywhere, then the others in the table's order.
@@ -268,6 +313,7 @@ pub fn context_title(context: Context) -> &'static str {
     match context {
         Context::Anywhere => "Anywhere",
         Context::Pane(pane) => pane.title(),
+        Context::Page(page) => page.title(),
         Context::Overlay => "Help and notices",
         Context::Presets => "Presets",
         Context::Question => "A question",

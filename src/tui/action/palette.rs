@@ -1,7 +1,7 @@
 //! What the palette offers for a query.
 
 use super::fuzzy::fuzzy;
-use super::{ACTIONS, Context, Entry, availability};
+use super::{ACTIONS, Context, Entry, availability, context_below};
 use crate::tui::model::Model;
 
 /// An action that the palette offers.
@@ -14,10 +14,10 @@ pub struct Offer {
     pub unavailable: Option<String>,
 }
 
-/// Actions of the panes and those of anywhere that match, the best first; without a query those of the
-/// pane that has the keys, then those of anywhere, then the other panes'.
+/// Actions of the panes, of the open page and of anywhere that match, the best first; without a query those
+/// of the pane or page that has the keys, then those of anywhere, then the other panes'.
 pub fn offers(model: &Model, query: &str) -> Vec<Offer> {
-    let here = Context::Pane(model.focus);
+    let here = context_below(model);
     let nearness = |context: Context| match context {
         context if context == here => 0,
         Context::Anywhere => 1,
@@ -25,7 +25,10 @@ pub fn offers(model: &Model, query: &str) -> Vec<Offer> {
     };
     let mut found: Vec<(i32, Offer)> = ACTIONS
         .iter()
-        .filter(|entry| matches!(entry.context, Context::Anywhere | Context::Pane(_)))
+        .filter(|entry| match entry.context {
+            Context::Anywhere | Context::Pane(_) => true,
+            context => context == here,
+        })
         .filter_map(|entry| {
             let by_help = fuzzy(query, entry.help);
             let by_name = fuzzy(query, entry.name);

@@ -284,7 +284,7 @@ fn a_disabled_key_says_why() {
 #[test]
 fn the_users_keys_do_what_the_tables_did_and_the_tables_keys_nothing() {
     let text = "next-flagged = [\")\"]\nprevious-flagged = [\"(\"]\nnext-span = [\"Ctrl-n\"]\nquit = [\"Ctrl-x\"]\n\
-                palette = [\"Space\"]\nprompt-accept = [\"Tab\"]\nprompt-leave = [\"Ctrl-g\"]\nclose = [\"Q\"]\n";
+                palette = [\"%\"]\nprompt-accept = [\"Tab\"]\nprompt-leave = [\"Ctrl-g\"]\nclose = [\"Q\"]\n";
     let (map, warnings) = KeyMap::parse(text).unwrap();
     assert_eq!(warnings, []);
     let own = || {
@@ -298,9 +298,9 @@ fn the_users_keys_do_what_the_tables_did_and_the_tables_keys_nothing() {
             (")", "Examples 2 token 0.50 alpha 0.100 [-]"),
             ("(", "Examples 2 token 0.50 alpha 0.100 [-]"),
             ("} {", "Examples 0 token 0.50 alpha 0.100 [-]"),
-            ("Space 'toanswer' Tab", "Answer 0 token 0.50 alpha 0.100 [-]"),
-            ("Space 'toanswer' Enter", "Examples 0 token 0.50 alpha 0.100 [palette \"toanswer\" 0]"),
-            ("Space Ctrl-g", "Examples 0 token 0.50 alpha 0.100 [-]"),
+            ("% 'toanswer' Tab", "Answer 0 token 0.50 alpha 0.100 [-]"),
+            ("% 'toanswer' Enter", "Examples 0 token 0.50 alpha 0.100 [palette \"toanswer\" 0]"),
+            ("% Ctrl-g", "Examples 0 token 0.50 alpha 0.100 [-]"),
             ("Esc", "Examples 0 token 0.50 alpha 0.100 [-] stopping: what has been read stays, Q quits"),
         ],
     );

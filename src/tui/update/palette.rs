@@ -1,6 +1,6 @@
 //! The palette: choosing an action and doing it.
 
-use super::{Effect, command_effects, navigate};
+use super::{Effect, command_effects, navigate, pages};
 use crate::tui::action::{Command, Context, offers};
 use crate::tui::model::{Model, Overlay};
 
@@ -37,6 +37,7 @@ pub fn accept(model: &mut Model) -> Vec<Effect> {
     }
     model.overlay = None;
     if let Context::Pane(pane) = offer.entry.context {
+        pages::close(model);
         model.focus = pane;
     }
     command_effects(model, offer.entry.command)

@@ -18,7 +18,8 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     }
     let context = action::context(model);
     let (help, close) = (model.keys.label(Command::Help), model.keys.label(Command::Close));
-    let closes = if model.overlay.is_some() { " close" } else { " quit" };
+    let open = model.overlay.is_some() || model.pages.open.is_some();
+    let closes = if open { " close" } else { " quit" };
     let always = width(&help) + width(&close) + 8 + closes.len() as u16;
     let room = Rect { width: area.width.saturating_sub(always + 2), ..area };
     let dropped = canvas.style(Role::Dropped);

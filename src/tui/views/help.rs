@@ -72,7 +72,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, (query, typing):
 /// Entries that match, by context.
 fn found(model: &Model, query: &str) -> Vec<(Context, Vec<&'static Entry>)> {
     let query = query.to_lowercase();
-    let contexts = action::contexts(Some(Context::Pane(model.focus)));
+    let contexts = action::contexts(Some(action::context_below(model)));
     let of = |context: Context| {
         let entries = action::ACTIONS.iter().filter(|entry| entry.context == context);
         (context, entries.filter(|entry| matches(model, entry, &query)).collect::<Vec<_>>())
@@ -143,7 +143,7 @@ fn lines(
 }
 
 /// Columns of the words that the legend explains.
-const LEGEND: u16 = 10;
+const LEGEND: u16 = 11;
 
 /// What the signs mean.
 fn legend(model: &Model) -> Vec<(&'static str, String)> {
@@ -161,6 +161,11 @@ fn legend(model: &Model) -> Vec<(&'static str, String)> {
              line under the text"
                 .into(),
         ),
+        (
+            "Chunks",
+            "◂ most of the token's attention went here · underlined: the token's word, as a word".into(),
+        ),
+        ("Attention", "┃ the token at the cursor · ╎ and * what is locked".into()),
         ("Sliders", "● value · ┃ default · click or drag the track".into()),
         (
             "Mouse",
