@@ -75,7 +75,7 @@ fn control_z_goes_to_the_shell_and_fg_comes_back_to_the_same_screen() {
     terminal.press("\u{1a}");
     terminal.wait("the shell", |screen| !screen.alternate_screen());
     terminal.press("fg\r");
-    terminal.wait("the inspector", |screen| screen.alternate_screen());
+    terminal.wait("the inspector", vt100::Screen::alternate_screen);
     terminal.press("q");
     terminal.wait("the shell", |screen| !screen.alternate_screen());
     terminal.press("exit\r");
