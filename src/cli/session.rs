@@ -8,6 +8,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
+use crate::certify::guarantee::NOT_CALIBRATED;
 use crate::evidence::{Evidence, Thresholds};
 use crate::inspect::{self, CertificateSummary, InspectError, Message, Planned};
 use crate::report::{html, json, markdown, plain};
@@ -145,7 +146,7 @@ fn on_screen(
         cancel,
         guarantee: Arc::new(move |alpha| match own.get() {
             Some(summary) => summary.sentences(alpha),
-            None => vec!["not calibrated: no chunk can be certified".to_owned()],
+            None => vec![NOT_CALIBRATED.to_owned()],
         }),
         export: Box::new(export),
         theme,

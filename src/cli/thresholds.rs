@@ -98,7 +98,7 @@ impl HighlightingThreshold {
 /// Reads a calibration of the highlighting.
 fn read_highlighting(path: &Path) -> Outcome<HighlightingArtefact> {
     let shown = crate::text::visible_path(path);
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = super::open::read_settings(path).map_err(|error| {
         Failure::input_message(format!("cannot read the calibration of the highlighting {shown}: {error}"))
     })?;
     HighlightingArtefact::from_json(&text).map_err(Failure::input)

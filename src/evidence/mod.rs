@@ -15,5 +15,5 @@ pub use highlighting::{HighlightingError, LabelledAnswers, labelled_answers, sco
 pub use record::{
     ChunkEvidence, DetectorScores, Evidence, LabelledSpan, Lookback, Provenance, Reading, SCHEMA, Status,
 };
-pub use store::{EvidenceError, is_evidence, parse_line, read_run, write_line};
+pub use store::{EvidenceError, LONGEST_LINE, is_evidence, parse_line, read_line, read_run, write_line};
 pub use thresholds::Thresholds;

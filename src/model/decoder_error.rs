@@ -21,13 +21,13 @@ pub enum DecoderError {
     #[error("{}: {} file(s) named by the index are missing: {names:?}; fetch the whole model", directory.display(), names.len())]
     MissingFiles { directory: PathBuf, names: Vec<String> },
 
-    #[error("{}: {} tensor(s) of the decoder are missing: {names:?}", path.display(), names.len())]
+    #[error("{}: {} tensor(s) of the decoder are missing: {names:?}", path.display(), counted(names))]
     MissingTensors { path: PathBuf, names: Vec<String> },
 
     #[error(
         "{}: {} tensor(s) have no place in a {architecture} decoder and would be ignored: {names:?}; \
          use a model of a supported architecture",
-        path.display(), names.len()
+        path.display(), counted(names)
     )]
     UnplacedTensors { path: PathBuf, architecture: &'static str, names: Vec<String> },
 
@@ -104,4 +104,12 @@ pub enum DecoderError {
 
     #[error("tensor arithmetic failed: {0}")]
     Arithmetic(#[from] candle_core::Error),
+}
+
+/// Names that an error lists; of more it says only that there are more.
+pub(super) const MOST_NAMED: usize = 64;
+
+fn counted(names: &[String]) -> String {
+    let more = if names.len() >= MOST_NAMED { " or more" } else { "" };
+    format!("{}{more}", names.len())
 }
