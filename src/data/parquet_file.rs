@@ -7,7 +7,7 @@ use parquet::record::Field;
 
 use super::error::DataError;
 use super::json::{Json, Object};
-use super::source_file::SourceFile;
+use super::source_file::{SourceFile, Unfolded};
 
 /// Every row, in order; a row that cannot be read is an error of its own.
 ///
@@ -18,13 +18,21 @@ pub(crate) fn rows(file: &SourceFile) -> Result<Vec<Result<Object, String>>, Dat
     let reader = SerializedFileReader::new(File::open(&file.path).map_err(read)?)
         .map_err(|error| read(std::io::Error::other(error)))?;
     let rows = reader.get_row_iter(None).map_err(|error| read(std::io::Error::other(error)))?;
-    Ok(rows
-        .map(|row| {
-            let row = row.map_err(|error| format!("not a row of Parquet: {error}"))?;
+    let mut unfolded = Unfolded::of(file);
+    let mut records = Vec::new();
+    for row in rows {
+        let record = row.map_err(|error| format!("not a row of Parquet: {error}")).map(|row| {
             let columns = row.get_column_iter();
-            Ok(Object::new(columns.map(|(name, field)| (name.clone(), value(field))).collect()).0)
-        })
-        .collect())
+            Object::new(columns.map(|(name, field)| (name.clone(), value(field))).collect()).0
+        });
+        // A row that cannot be read counts too: there may be as many of them as the file likes to say.
+        match &record {
+            Ok(record) => unfolded.add(record)?,
+            Err(_) => unfolded.add(&Object::default())?,
+        }
+        records.push(record);
+    }
+    Ok(records)
 }
 
 fn value(field: &Field) -> Json {
