@@ -33,7 +33,7 @@ pub fn run(arguments: &ConvertArguments) -> Outcome {
     if out == Path::new("-") {
         output::print(&examples)?;
     } else if wants_folder {
-        std::fs::create_dir_all(out).map_err(Failure::input)?;
+        output::make_folder(out)?;
         output::write_new(&out.join("examples.jsonl"), examples.as_bytes(), arguments.force)?;
         if !documents.is_empty() {
             output::write_new(&out.join("documents.jsonl"), documents.as_bytes(), arguments.force)?;

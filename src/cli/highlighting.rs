@@ -213,7 +213,7 @@ fn notes(artefact: &HighlightingArtefact) -> Vec<String> {
     if artefact.curve.population == Population::All {
         notes.push(format!(
             "flagging nothing at all has a mean loss of {:.3}, since {} of {} answers are clean: a beta above \
-             that promises little; `--over unsupported` averages over the other answers only",
+             that says little; `--over unsupported` averages over the other answers only",
             artefact.curve.loss_of_flagging_nothing, artefact.clean_answers, artefact.answers
         ));
     }

@@ -25,6 +25,13 @@ pub fn write_new_with(path: &Path, force: bool, write: &dyn Fn(&mut dyn Write) -
         .map_err(|error| Failure::input_message(format!("cannot write {}: {error}", path.display())))
 }
 
+/// Makes a folder and those above it.
+pub fn make_folder(path: &Path) -> Outcome {
+    std::fs::create_dir_all(path).map_err(|error| {
+        Failure::input_message(format!("cannot make the folder {}: {error}", path.display()))
+    })
+}
+
 /// `name.ending`, or `name-2.ending` ... whichever does not exist yet.
 #[must_use]
 pub fn free_name(folder: &Path, name: &str, ending: &str) -> PathBuf {

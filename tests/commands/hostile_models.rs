@@ -83,11 +83,8 @@ fn shapes_whose_product_overflows_are_refused_by_name() {
 #[test]
 fn an_index_that_leads_out_of_its_folder_is_refused() {
     let sandbox = sandbox();
-    std::fs::rename(
-        sandbox.work().join("tiny/model.safetensors"),
-        sandbox.work().join("outside.safetensors"),
-    )
-    .expect("a file");
+    std::fs::copy(sandbox.work().join("tiny/model.safetensors"), sandbox.work().join("outside.safetensors"))
+        .expect("a file");
     let index = |name: &str| json!({"weight_map": {"model.norm.weight": name}}).to_string();
     let place = "tiny/model.safetensors.index.json";
     for name in ["../outside.safetensors", "/etc/passwd", "..", ".", "", "a/../../outside.safetensors"] {

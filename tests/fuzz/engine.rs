@@ -159,7 +159,12 @@ pub fn run(target: &Target, limit: Limit, seed: u64) -> Run {
             break;
         }
         let input = first.next().unwrap_or_else(|| {
-            let mut mutator = Mutator { random: &mut random, kind: target.kind, words: &target.words };
+            let mut mutator = Mutator {
+                random: &mut random,
+                kind: target.kind,
+                words: &target.words,
+                seeds: target.seeds.len(),
+            };
             mutator.mutate(&corpus)
         });
         if let Some(path) = &last {

@@ -91,6 +91,8 @@ pub struct Mutator<'a> {
     pub random: &'a mut Random,
     pub kind: Kind,
     pub words: &'a [Vec<u8>],
+    /// How many inputs of the corpus, from the first, are good ones.
+    pub seeds: usize,
 }
 
 impl Mutator<'_> {
@@ -104,7 +106,9 @@ impl Mutator<'_> {
 
     /// A changed copy of one of the inputs.
     pub fn mutate(&mut self, corpus: &[Vec<u8>]) -> Vec<u8> {
-        let mut bytes = self.pick(corpus).clone();
+        // Inputs that led somewhere new are mostly broken ones: half of all begin with a good one.
+        let from = if self.chance(2) { &corpus[..self.seeds.min(corpus.len())] } else { corpus };
+        let mut bytes = self.pick(from).clone();
         let most = if self.chance(4) { 12 } else { 3 };
         let changes = 1 + self.random.below(most);
         for _ in 0..changes {

@@ -64,7 +64,7 @@ fn a_full_disk_leaves_no_part_of_a_report_a_calibration_or_a_store() {
         vec!["report", &run, "--output", "r.html"],
         vec!["report", &run, "--format", "markdown", "--output", "r.md"],
         vec!["certify", &data, "--output", "c.json"],
-        vec!["convert", &data, "-o", "converted"],
+        vec!["convert", &data, "-o", "converted/"],
     ] {
         let before = sandbox.listing();
         with_little_room(&sandbox, 1, &arguments).code(3).complains(&["cannot write"]);
@@ -109,11 +109,12 @@ const NOWHERE: &str = if cfg!(target_os = "linux") { "/proc/ragscope" } else { "
 fn places_that_cannot_be_written_are_named_and_a_look_goes_on_without_its_cache() {
     let sandbox = sandbox();
     let run = repository("tests/golden/run.jsonl").display().to_string();
-    let target = format!("{NOWHERE}/out.jsonl");
+    let (target, folder) = (format!("{NOWHERE}/out.jsonl"), format!("{NOWHERE}/"));
     for arguments in [
         vec!["report", &run, "--output", &target],
         vec!["score", "data.jsonl", "--model", "tiny", "-o", &target],
         vec!["convert", "data.jsonl", "-o", NOWHERE],
+        vec!["convert", "data.jsonl", "-o", &folder],
         vec!["lab", "data.jsonl", "--model", "tiny", "--store", NOWHERE],
     ] {
         sandbox.run(&arguments).code(3).complains(&[NOWHERE]);
