@@ -243,8 +243,11 @@ fn features_are_stored_in_order_and_an_interrupted_extraction_goes_on_where_it_s
     let (sandbox, model) = tiny();
     let dataset = dataset(&sandbox);
     let extracted = |name: &str, cancel_after: usize| {
-        let mut store =
-            FeatureStore::open(&sandbox.work().join(name), &store_header(&model, &dataset)).expect("a store");
+        let mut store = FeatureStore::open(
+            &sandbox.work().join(name),
+            &store_header(&model, &dataset).expect("a model of text"),
+        )
+        .expect("a store");
         let cancel = AtomicBool::new(false);
         let mut progress = Vec::new();
         let done = extract(&dataset, &model, None, 5, OnError::Skip, &mut store, &cancel, &mut |at| {

@@ -7,12 +7,16 @@ mod sandbox;
 
 #[path = "commands/certification.rs"]
 mod certification;
+#[path = "commands/corruption.rs"]
+mod corruption;
 #[path = "commands/evidence_lines.rs"]
 mod evidence_lines;
 #[path = "commands/failures.rs"]
 mod failures;
 #[path = "commands/gate.rs"]
 mod gate;
+#[path = "commands/heads.rs"]
+mod heads;
 #[path = "commands/highlighting.rs"]
 mod highlighting;
 #[path = "commands/hostile_models.rs"]
@@ -27,3 +31,7 @@ mod reports;
 mod shards;
 #[path = "commands/signals.rs"]
 mod signals;
+#[path = "commands/verification.rs"]
+mod verification;
+#[path = "commands/workflow.rs"]
+mod workflow;

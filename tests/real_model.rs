@@ -235,6 +235,7 @@ fn the_decisions_of_a_report_are_those_of_decide() {
             rho,
             factuality,
             rho_answer: report["thresholds"]["rho_answer"].as_f64().expect("a number"),
+            beta: None,
             detector: None,
         };
         let examples = report["examples"].as_array().expect("examples");

@@ -4,240 +4,17 @@
 
 mod sandbox;
 
-use std::io::{Read, Write};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::time::{Duration, Instant};
+#[path = "terminal/endings.rs"]
+mod endings;
+#[path = "terminal/harness.rs"]
+mod harness;
+#[path = "terminal/measured.rs"]
+mod measured;
+#[path = "terminal/pointer_and_keys.rs"]
+mod pointer_and_keys;
 
-use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+use harness::{COLUMNS, FIRST_QUESTION, ROWS, Terminal, golden_run, is_colour, styles};
 use sandbox::{Sandbox, repository};
-
-/// How long a step may take; a loaded machine is slow, a right step is not.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// All panes are on the screen at this size.
-const COLUMNS: u16 = 120;
-const ROWS: u16 = 40;
-
-/// What follows every frame.
-const END_OF_FRAME: &[u8] = b"\x1b[?2026l";
-
-/// What the terminal received.
-struct Received {
-    parser: vt100::Parser,
-    bytes: Vec<u8>,
-    ended: bool,
-}
-
-/// The binary in its terminal.
-struct Terminal {
-    sandbox: Sandbox,
-    master: Box<dyn MasterPty + Send>,
-    keys: Box<dyn Write + Send>,
-    child: Box<dyn Child + Send + Sync>,
-    received: Arc<(Mutex<Received>, Condvar)>,
-}
-
-/// Of the first example, up to where its line ends.
-const FIRST_QUESTION: &str = "How long should the pump run unloaded";
-
-fn size(columns: u16, rows: u16) -> PtySize {
-    PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 }
-}
-
-fn golden_run() -> String {
-    repository("tests/golden/run.jsonl").display().to_string()
-}
-
-impl Terminal {
-    /// Starts the binary; `None` and a printed reason where no pseudo-terminal can be opened.
-    fn start(test: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Option<Self> {
-        Self::start_in(test, Sandbox::new(), arguments, variables)
-    }
-
-    fn start_in(
-        test: &str,
-        sandbox: Sandbox,
-        arguments: &[&str],
-        variables: &[(&str, &str)],
-    ) -> Option<Self> {
-        let pair = match native_pty_system().openpty(size(COLUMNS, ROWS)) {
-            Ok(pair) => pair,
-            Err(error) => {
-                println!("{test}: skipped, no pseudo-terminal can be opened: {error}");
-                return None;
-            }
-        };
-        let mut command = CommandBuilder::new(sandbox::BINARY);
-        command.env_clear();
-        command.cwd(sandbox.work());
-        for (name, value) in sandbox.environment() {
-            command.env(name, value);
-        }
-        command.env("TERM", "xterm-256color");
-        for (name, value) in variables {
-            command.env(name, value);
-        }
-        command.args(arguments);
-        let child = pair.slave.spawn_command(command).expect("the binary starts");
-        drop(pair.slave);
-        let mut reader = pair.master.try_clone_reader().expect("the terminal can be read");
-        let keys = pair.master.take_writer().expect("the terminal takes keys");
-        let parser = vt100::Parser::new(ROWS, COLUMNS, 0);
-        let received =
-            Arc::new((Mutex::new(Received { parser, bytes: Vec::new(), ended: false }), Condvar::new()));
-        let shared = Arc::clone(&received);
-        std::thread::spawn(move || {
-            let mut buffer = [0; 8192];
-            loop {
-                // A terminal whose program has ended reads as its end or as an error.
-                let count = reader.read(&mut buffer).unwrap_or(0);
-                let mut received = locked(&shared.0);
-                received.parser.process(&buffer[..count]);
-                received.bytes.extend_from_slice(&buffer[..count]);
-                received.ended = count == 0;
-                shared.1.notify_all();
-                if count == 0 {
-                    return;
-                }
-            }
-        });
-        Some(Self { sandbox, master: pair.master, keys, child, received })
-    }
-
-    fn press(&mut self, keys: &str) {
-        self.keys
-            .write_all(keys.as_bytes())
-            .and_then(|()| self.keys.flush())
-            .expect("the terminal takes keys");
-    }
-
-    /// Waits until the screen is as `wanted` says.
-    #[track_caller]
-    fn wait(&self, what: &str, wanted: impl Fn(&vt100::Screen) -> bool) {
-        self.wait_received(what, |received| wanted(received.parser.screen()));
-    }
-
-    #[track_caller]
-    fn wait_received(&self, what: &str, wanted: impl Fn(&Received) -> bool) {
-        let deadline = Instant::now() + PATIENCE;
-        let mut received = locked(&self.received.0);
-        while !wanted(&received) {
-            let left = deadline.saturating_duration_since(Instant::now());
-            assert!(
-                !left.is_zero() && !received.ended,
-                "{}: {what}; the screen:\n{}",
-                if received.ended { "the program ended before" } else { "waited in vain for" },
-                received.parser.screen().contents()
-            );
-            received = self
-                .received
-                .1
-                .wait_timeout(received, left)
-                .unwrap_or_else(std::sync::PoisonError::into_inner)
-                .0;
-        }
-    }
-
-    #[track_caller]
-    fn wait_for(&self, text: &str) {
-        self.wait(&format!("{text:?}"), |screen| screen.contents().contains(text));
-    }
-
-    /// Gives the terminal another size and waits for the next frame.
-    #[track_caller]
-    fn resize(&self, columns: u16, rows: u16) {
-        let mut received = locked(&self.received.0);
-        received.parser.screen_mut().set_size(rows, columns);
-        let before = received.bytes.len();
-        drop(received);
-        self.master.resize(size(columns, rows)).expect("the terminal can be resized");
-        self.wait_received(&format!("a frame at {columns}x{rows}"), |received| {
-            received.bytes.len() > before && received.bytes.ends_with(END_OF_FRAME)
-        });
-    }
-
-    /// Waits until the first line reaches to the right edge: the frame was drawn for the present size.
-    /// Before that no key is pressed: one that arrives together with a change of size may lie in the
-    /// terminal until the next one comes.
-    #[track_caller]
-    fn wait_for_layout(&self) {
-        self.wait("a frame of the present size", |screen| {
-            let (_, columns) = screen.size();
-            let first = screen.rows(0, columns).next().unwrap_or_default();
-            let first = first.trim_end();
-            first.ends_with("6 examples") && first.chars().count() + 2 >= usize::from(columns)
-        });
-    }
-
-    /// Waits for the end; gives the exit code and all that was received.
-    #[track_caller]
-    fn end(mut self) -> (u32, Vec<u8>, Sandbox) {
-        let (sender, ended) = std::sync::mpsc::channel();
-        let mut killer = self.child.clone_killer();
-        let mut child = self.child;
-        std::thread::spawn(move || sender.send(child.wait()));
-        let Ok(status) = ended.recv_timeout(PATIENCE) else {
-            let _ = killer.kill();
-            panic!(
-                "the program did not end; the screen:\n{}",
-                locked(&self.received.0).parser.screen().contents()
-            );
-        };
-        let code = status.expect("the program can be waited for").exit_code();
-        // On some systems the end is only read once no one holds the other side.
-        self.keys = Box::new(std::io::sink());
-        let deadline = Instant::now() + PATIENCE;
-        let mut received = locked(&self.received.0);
-        while !received.ended {
-            let left = deadline.saturating_duration_since(Instant::now());
-            assert!(!left.is_zero(), "the terminal did not close");
-            received = self
-                .received
-                .1
-                .wait_timeout(received, left)
-                .unwrap_or_else(std::sync::PoisonError::into_inner)
-                .0;
-        }
-        let screen = received.parser.screen();
-        assert!(!screen.alternate_screen(), "the alternate screen was left on");
-        assert!(!screen.hide_cursor(), "the cursor was left hidden");
-        assert!(!screen.bracketed_paste(), "bracketed paste was left on");
-        assert_eq!(screen.mouse_protocol_mode(), vt100::MouseProtocolMode::None, "the mouse was left on");
-        let bytes = received.bytes.clone();
-        drop(received);
-        (code, bytes, self.sandbox)
-    }
-
-    #[cfg(unix)]
-    fn signal(&self, name: &str) {
-        let id = self.child.process_id().expect("a process has an id").to_string();
-        let sent = std::process::Command::new("kill").arg(format!("-{name}")).arg(id).status();
-        assert!(sent.expect("kill is there").success());
-    }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-/// The parameters of every sequence that sets colours or attributes.
-fn styles(bytes: &[u8]) -> Vec<String> {
-    let text = String::from_utf8_lossy(bytes);
-    let sequences = text.split("\u{1b}[").skip(1);
-    sequences
-        .filter_map(|rest| {
-            let end = rest.find(|c: char| !(c.is_ascii_digit() || c == ';' || c == ':'))?;
-            rest[end..].starts_with('m').then(|| rest[..end].to_owned())
-        })
-        .collect()
-}
-
-fn is_colour(style: &str) -> bool {
-    style
-        .split([';', ':'])
-        .filter_map(|number| number.parse::<u16>().ok())
-        .any(|number| matches!(number, 30..=38 | 40..=48 | 90..=97 | 100..=107))
-}
 
 #[test]
 fn the_first_screen_shows_the_run_and_q_gives_the_terminal_back() {
@@ -353,13 +130,13 @@ fn any_size_is_survived_and_the_screen_comes_back() {
 }
 
 #[test]
-fn e_writes_a_report_and_a_second_one_beside_it() {
+fn a_report_at_once_never_replaces_one_that_is_there() {
     let run = golden_run();
     let Some(mut terminal) = Terminal::start("export", &["open", &run], &[]) else { return };
     terminal.wait_for("machine-q01");
-    terminal.press("e");
+    terminal.press("E");
     terminal.wait_for("ragscope-report.html");
-    terminal.press("e");
+    terminal.press("E");
     terminal.wait_for("ragscope-report-2.html");
     terminal.press("X");
     terminal.wait_for("ragscope-report.json");
@@ -374,16 +151,43 @@ fn e_writes_a_report_and_a_second_one_beside_it() {
     );
 }
 
-#[cfg(unix)]
 #[test]
-fn signals_give_the_terminal_back_and_say_which_one_it_was() {
+fn an_export_asks_before_it_replaces_and_says_what_to_do_where_nothing_can_be_written() {
     let run = golden_run();
-    for (signal, expected) in [("TERM", 143), ("HUP", 129), ("INT", 130)] {
-        let Some(terminal) = Terminal::start("signals", &["open", &run], &[]) else { return };
-        terminal.wait_for("machine-q01");
-        terminal.signal(signal);
-        assert_eq!(terminal.end().0, expected, "SIG{signal}");
-    }
+    let Some(mut terminal) = Terminal::start("export dialog", &["open", &run], &[]) else { return };
+    terminal.wait_for(FIRST_QUESTION);
+    // The example on the screen as a table.
+    terminal.press("e");
+    terminal.wait_for("Enter writes");
+    terminal.press("lll\t\tl\r");
+    terminal.wait_for("wrote ragscope-machine-q01.csv");
+    terminal.press("e\r");
+    terminal.wait_for("is there already");
+    terminal.press("b");
+    terminal.wait_for("wrote ./ragscope-machine-q01-2.csv");
+    // The screen itself, and a folder that is not there.
+    terminal.press("el");
+    terminal.wait_for("ragscope-view.svg");
+    terminal.press("\r");
+    terminal.wait_for("wrote ragscope-view.svg");
+    terminal.press("e\t");
+    terminal.press(&"\u{7f}".repeat(40));
+    terminal.press("nowhere/a.svg\r");
+    terminal.wait_for("is not there: make it");
+    terminal.press("\u{1b}");
+    terminal.wait("the choice again", |screen| !screen.contents().contains("Nothing was written"));
+    terminal.press("\u{1b}");
+    terminal.wait("the screen again", |screen| !screen.contents().contains("Enter writes"));
+    terminal.press("q");
+    let (code, _, sandbox) = terminal.end();
+    assert_eq!(code, 0);
+    assert_eq!(
+        sandbox.listing(),
+        ["ragscope-machine-q01-2.csv", "ragscope-machine-q01.csv", "ragscope-view.svg"]
+    );
+    assert_eq!(sandbox.read("ragscope-machine-q01.csv").lines().count(), 2);
+    let picture = sandbox.read("ragscope-view.svg");
+    assert!(picture.starts_with("<svg") && picture.contains("TRUSTED") && !picture.contains("Enter writes"));
 }
 
 #[test]
@@ -440,7 +244,7 @@ fn hostile_text_does_not_reach_the_terminal() {
     terminal.wait_for("2 examples");
     terminal.press("j2!");
     terminal.wait("the notices", |screen| screen.contents().contains("an id occurs again"));
-    terminal.press("qe");
+    terminal.press("qE");
     terminal.wait_for("ragscope-report.html");
     terminal.press("q");
     let (code, bytes, _) = terminal.end();

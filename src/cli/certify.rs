@@ -7,16 +7,18 @@ use serde::Serialize;
 
 use crate::certify::{
     Alpha, CalibrationArtefact, CalibrationMode, Diagnostics, DiagnosticsSettings, LabelSettings,
-    ModeDiagnostics, QuestionScores, RougeMode, RougeSettings, Similarity, Verdict, diagnose, judge,
+    QuestionScores, RougeMode, RougeSettings, Similarity, Verdict, diagnose, judge,
 };
 use crate::data::{Dataset, Example};
-use crate::inspect::{CertificateSummary, Corpus, mode_name, score_questions, source_of};
+use crate::inspect::{CertificateSummary, Corpus, score_questions, source_of};
 use crate::metrics::Measure;
 use crate::retrieval::{Bm25Settings, ChunkingSettings};
 
 use super::data_set::DataArguments;
 use super::thresholds::alpha_of;
 use super::{Failure, Outcome, Shared, output};
+
+mod text;
 
 /// Options of `ragscope certify`.
 #[derive(Debug, Args)]
@@ -54,6 +56,9 @@ pub struct CertifyArguments {
     /// Which side of ROUGE-L is the similarity
     #[arg(long, value_enum, default_value_t = Side::FMeasure)]
     similarity: Side,
+    /// Only these levels, for example 0.05,0.1,0.2 [default: a grid from 0.01 to 0.95]
+    #[arg(long, value_name = "LEVEL,...", value_delimiter = ',')]
+    levels: Vec<f64>,
     /// Random halves the figures are averaged over
     #[arg(long, default_value_t = 20)]
     repeats: usize,
@@ -66,9 +71,18 @@ pub struct CertifyArguments {
     /// Replace the calibration if it exists
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    printing: Printing,
+}
+
+#[derive(Debug, Args)]
+struct Printing {
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
+    /// Print one Markdown row for each level: coverage realised over the halves beside what was promised
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -96,6 +110,7 @@ struct Certified {
     data_hash: String,
     documents: usize,
     chunks: usize,
+    retriever: String,
     diagnostics: Diagnostics,
     verdict: Verdict,
     guarantee: Vec<String>,
@@ -140,17 +155,29 @@ pub fn run(_: &Shared, arguments: &CertifyArguments) -> Outcome {
     if let Some(warning) = scored.labels.warning(&labels) {
         output::tell(&format!("note: {warning}"));
     }
+    let levels = match &arguments.levels[..] {
+        [] => DiagnosticsSettings::default().alphas,
+        levels => levels.iter().map(|&level| alpha_of(level)).collect::<Outcome<Vec<Alpha>>>()?,
+    };
+    // The verdict needs its own level; among chosen ones it is not printed unasked.
+    let printed = (!arguments.levels.is_empty()).then(|| levels.clone());
     let settings = DiagnosticsSettings {
         k,
         repeats: arguments.repeats,
         seed: arguments.seed,
-        alphas: DiagnosticsSettings::default().alphas.into_iter().chain([alpha]).collect(),
+        alphas: levels.into_iter().chain([alpha]).collect(),
     };
     let mode = match arguments.mode {
         Mode::PerQuestion => CalibrationMode::PerQuestion,
         Mode::Pooled => CalibrationMode::Pooled,
     };
-    let diagnostics = diagnose(&scored.scores, &settings).map_err(Failure::input)?;
+    let mut diagnostics = diagnose(&scored.scores, &settings).map_err(Failure::input)?;
+    let verdict = judge(&diagnostics, alpha, mode);
+    if let Some(printed) = printed {
+        for figures in [&mut diagnostics.per_question, &mut diagnostics.pooled] {
+            figures.rows.retain(|row| printed.contains(&row.alpha));
+        }
+    }
     let source = source_of(&dataset, &corpus, k, labels, arguments.seed);
     let artefact =
         CalibrationArtefact::new(source, &scored.scores, &scored.labels).map_err(Failure::input)?;
@@ -173,13 +200,20 @@ pub fn run(_: &Shared, arguments: &CertifyArguments) -> Outcome {
         data_hash: dataset.hash.clone(),
         documents: dataset.documents.len(),
         chunks: corpus.chunk_count(),
-        verdict: judge(&diagnostics, alpha, mode),
+        retriever: corpus.retriever_name().to_owned(),
+        verdict,
         diagnostics,
         guarantee: summary.sentences(alpha),
         groups,
         calibration: path.display().to_string(),
     };
-    if arguments.json { output::print_json(&certified) } else { output::print(&text(&certified, mode)) }
+    if arguments.printing.json {
+        output::print_json(&certified)
+    } else if arguments.printing.markdown {
+        output::print(&text::markdown(&certified, mode))
+    } else {
+        output::print(&text::text(&certified, mode))
+    }
 }
 
 fn label_settings(arguments: &CertifyArguments) -> Outcome<LabelSettings> {
@@ -261,72 +295,4 @@ fn groups(
             },
         })
         .collect()
-}
-
-fn text(certified: &Certified, mode: CalibrationMode) -> String {
-    let Certified { diagnostics, verdict, .. } = certified;
-    let k = diagnostics.settings.k;
-    let mut text = format!(
-        "{} questions, {} documents, {} chunks, top {k}, mean of {} random halves, calibrated {}\n",
-        diagnostics.questions,
-        certified.documents,
-        certified.chunks,
-        diagnostics.settings.repeats,
-        mode_name(mode),
-    );
-    if diagnostics.unreachable > 0 {
-        text += &format!("{} questions name a document that is not in the corpus\n", diagnostics.unreachable);
-    }
-    text += &format!(
-        "recall@{k} {:.3}   hit@1 {:.3}   MRR {:.3}   AUROC of the score {:.3}\n\n",
-        diagnostics.recall, diagnostics.hit_at_1, diagnostics.mean_reciprocal_rank, diagnostics.auroc
-    );
-    text += &table(diagnostics.mode(mode), diagnostics.mode(CalibrationMode::Pooled), verdict.alpha);
-    text += "\nm1, m2 and coverage are means over all halves; the interval and the test below are those of the first\n";
-    if let Some(test) = &diagnostics.mode(mode).kolmogorov_smirnov {
-        text += &format!(
-            "calibration against test half (Kolmogorov-Smirnov): distance {:.3}, p {:.3}\n",
-            test.statistic, test.p_value
-        );
-    }
-    text += &format!("\nverdict: {verdict}\n");
-    for group in &certified.groups {
-        let name = crate::text::visible_line(&group.group);
-        let said = match (&group.verdict, &group.reason) {
-            (Some(verdict), _) => verdict.to_string(),
-            (None, reason) => reason.clone().unwrap_or_default(),
-        };
-        text += &format!("  {name} ({} questions): {said}\n", group.questions);
-    }
-    text += "\nguarantee: ";
-    text += &certified.guarantee.join("\n  - ");
-    text += &format!("\n\ncalibration written: {}\n", crate::text::visible_line(&certified.calibration));
-    text
-}
-
-fn table(figures: &ModeDiagnostics, pooled: &ModeDiagnostics, alpha: Alpha) -> String {
-    let mut text = format!(
-        "  {:>5}  {:>6}  {:>6}  {:>8}  {:>16}  {:>16}  {:>15}  {:>10}\n",
-        "alpha", "m1", "m2", "coverage", "one half, 95 %", "expected band", "pooled coverage", "end to end"
-    );
-    let bounds = |bounds: Option<crate::certify::Bounds>| {
-        bounds.map_or_else(|| "-".to_owned(), |bounds| format!("{:.3} to {:.3}", bounds.lower, bounds.upper))
-    };
-    for row in &figures.rows {
-        let pooled =
-            pooled.row(row.alpha).map_or_else(|| "-".to_owned(), |row| format!("{:.3}", row.coverage));
-        text += &format!(
-            "{} {:>5}  {:>6.3}  {:>6.3}  {:>8.3}  {:>16}  {:>16}  {:>15}  {:>10.3}\n",
-            if row.alpha == alpha { ">" } else { " " },
-            row.alpha.value(),
-            row.m1,
-            row.m2,
-            row.coverage,
-            bounds(row.coverage_interval),
-            bounds(row.coverage_band),
-            pooled,
-            row.end_to_end_floor,
-        );
-    }
-    text
 }

@@ -31,9 +31,11 @@ pub fn run(shared: &Shared) -> Outcome {
     let showing = Showing {
         title: "ragscope on its sample data".to_owned(),
         command: "ragscope open sample_data".to_owned(),
+        run: std::sync::Arc::default(),
         defaults: thresholds.clone(),
         thresholds,
         plain: false,
+        highlighting: None,
         write_html: true,
     };
     show_plan(shared, plan, &showing)

@@ -7,13 +7,13 @@ use clap::Args;
 
 use crate::certify::CalibrationArtefact;
 use crate::data::Dataset;
-use crate::evidence::{is_evidence, read_run};
+use crate::evidence::is_evidence;
 use crate::inspect::{HeadFiles, HeadSource, Plan};
 
 use super::data_set::{LayoutArguments, describe};
 use super::models::cache_directory;
-use super::session::{Showing, failure_of, show_evidence, show_plan};
-use super::thresholds::ThresholdArguments;
+use super::session::{Showing, failure_of, show_plan, show_run};
+use super::thresholds::{MovableHighlightingThreshold, ThresholdArguments, shell_word};
 use super::{Failure, Outcome, Shared, output};
 
 /// Options of `ragscope open`.
@@ -28,6 +28,8 @@ pub struct OpenArguments {
     inspection: InspectionArguments,
     #[command(flatten)]
     thresholds: ThresholdArguments,
+    #[command(flatten)]
+    highlighting: MovableHighlightingThreshold,
     /// Linear text instead of the screen, also for screen readers
     #[arg(long)]
     plain: bool,
@@ -73,17 +75,20 @@ pub fn run(shared: &Shared, arguments: &OpenArguments) -> Outcome {
     let shown = crate::text::visible_path(path);
     let defaults =
         HeadFiles::read(&head_source(shared)).and_then(|files| files.thresholds()).map_err(failure_of)?;
+    let mut thresholds = arguments.thresholds.over(&defaults)?;
+    let highlighting = arguments.highlighting.read(&mut thresholds)?;
     let showing = Showing {
         title: format!("ragscope on {shown}"),
-        command: format!("ragscope open {shown}"),
-        thresholds: arguments.thresholds.over(&defaults)?,
+        command: format!("ragscope open {}", shell_word(&shown)),
+        run: std::sync::Arc::default(),
+        thresholds,
+        highlighting,
         defaults,
         plain: arguments.plain,
         write_html: false,
     };
     if path.is_file() && is_evidence(&first_line(path)) {
-        let (evidence, notice) = read_run(path).map_err(Failure::input)?;
-        return show_evidence(shared, evidence, notice, &showing);
+        return show_run(shared, path, &showing);
     }
     let dataset = Dataset::open(path, &arguments.layout.options()?).map_err(Failure::input)?;
     for line in describe(&dataset) {

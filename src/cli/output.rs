@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, log};
 use crate::disk::{FileAccess, write_whole_with};
 use crate::text::{escaped_json, visible, visible_line};
 
@@ -63,6 +63,8 @@ pub fn print_bytes(bytes: &[u8]) -> Outcome {
 
 /// One line on standard error, with control characters made visible. Nobody has to listen.
 pub fn tell(line: &str) {
+    // It may quote a data set.
+    log::told(log::Level::Debug, line);
     let _ = writeln!(io::stderr(), "{}", visible_line(line));
 }
 
@@ -73,6 +75,7 @@ pub fn tell_lines(text: &str) {
 
 /// Says where a file was written.
 pub fn tell_written(path: &Path) {
+    log::told(log::Level::Info, format!("written: {}", path.display()));
     tell(&format!("written: {}", path.display()));
 }
 

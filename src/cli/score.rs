@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 
 use crate::certify::Alpha;
 use crate::data::formats::{jsonl::Records, own};
-use crate::data::{BadRow, Dataset, Row};
+use crate::data::{BadRow, Dataset, DatasetStream, Row};
 use crate::evidence::{Evidence, Status};
 use crate::inspect::{
     ChunkFilter, Generation, HeadFiles, Inspector, Plan, bind_detectors, is_generated,
@@ -17,7 +17,7 @@ use crate::inspect::{
 };
 use crate::model::{GenerationSettings, LanguageModel, ModelLocation};
 
-use super::data_set::{DataArguments, LayoutArguments};
+use super::data_set::{DataArguments, LayoutArguments, Opened};
 use super::open::InspectionArguments;
 use super::progress::progress_bar;
 use super::session::failure_of;
@@ -160,10 +160,12 @@ pub fn run(shared: &Shared, arguments: &ScoreArguments) -> Outcome {
                 .to_owned(),
         ));
     }
-    let mut dataset = if from_input {
-        Dataset::stream(arguments.stream.data_name.as_deref().unwrap_or("standard input"))
+    let (mut dataset, streamed) = if from_input {
+        (Dataset::stream(arguments.stream.data_name.as_deref().unwrap_or("standard input")), None)
     } else {
-        DataArguments { data: arguments.data.clone(), layout: arguments.layout.clone() }.open()?
+        let data = DataArguments { data: arguments.data.clone(), layout: arguments.layout.clone() };
+        // Neighbours can be read together only where they are held.
+        if arguments.together { (data.open()?, None) } else { parted(data.open_rows()?) }
     };
     if let Some(hash) = &arguments.stream.data_hash {
         dataset.hash.clone_from(hash);
@@ -187,6 +189,8 @@ pub fn run(shared: &Shared, arguments: &ScoreArguments) -> Outcome {
     let ours = |row: usize| arguments.shard.is_none_or(|shard| shard.holds(row));
     let read_on = if from_input {
         scoring.stream(arguments.stream.first_row, &ours)?
+    } else if let Some(rows) = &streamed {
+        scoring.rows(rows, &ours)?
     } else {
         let rows: Vec<&Row> = plan.dataset.rows.iter().filter(|row| ours(number_of(row))).collect();
         scoring.data_set(&rows, arguments.together)?
@@ -211,6 +215,22 @@ pub fn run(shared: &Shared, arguments: &ScoreArguments) -> Outcome {
         output::tell(&tally.generated_words());
     }
     Ok(())
+}
+
+/// What is known of the data, and its rows where they are not held with it.
+fn parted(opened: Opened) -> (Dataset, Option<DatasetStream>) {
+    match opened {
+        Opened::Whole(dataset) => (dataset, None),
+        Opened::Stream(stream) => {
+            let known = Dataset {
+                format: stream.format,
+                because: stream.because.clone(),
+                hash: stream.hash.clone(),
+                ..Dataset::stream(&stream.name)
+            };
+            (known, Some(stream))
+        }
+    }
 }
 
 fn number_of(row: &Row) -> usize {
@@ -246,6 +266,26 @@ impl Scoring<'_> {
                 return Ok(false);
             }
         }
+        Ok(true)
+    }
+
+    /// The rows of a data set that is not held, in order.
+    fn rows(&mut self, data: &DatasetStream, ours: &dyn Fn(usize) -> bool) -> Outcome<bool> {
+        let bar = progress_bar("records");
+        bar.set_length(data.rows as u64);
+        for row in data.rows().map_err(Failure::input)? {
+            let row = row.map_err(Failure::input)?;
+            bar.inc(1);
+            if !ours(number_of(&row)) || self.done.holds(&row)? {
+                continue;
+            }
+            let read_on = self.write(&[&row]);
+            if !matches!(read_on, Ok(true)) {
+                bar.finish_and_clear();
+                return read_on;
+            }
+        }
+        bar.finish_and_clear();
         Ok(true)
     }
 

@@ -2,22 +2,23 @@
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
-use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use crate::certify::guarantee::NOT_CALIBRATED;
-use crate::evidence::{Evidence, Thresholds};
-use crate::inspect::{self, CertificateSummary, InspectError, Message, Planned};
-use crate::report::{html, json, markdown, plain};
-use crate::tui::{self, ExportKind, ThemeChoice};
+use crate::evidence::{Evidence, RunFile, Thresholds, read_hashed_run};
+use crate::inspect::{self, CertificateSummary, InspectError, Message};
+use crate::report::{Context, RunFacts, html, plain};
+use crate::tui::{self, Borders, ThemeChoice};
 
 use super::progress::progress_bar;
-use super::report_context::{certificate_in, context};
+use super::report_context::{certificate_in, context, run_facts, with_highlighting};
 use super::signals::{cancel_on_interrupt, cancelled};
-use super::{Failure, Outcome, Shared, output};
+use super::thresholds::HighlightingCalibration;
+use super::{Failure, Outcome, Shared, export, output};
 
 /// What is shown.
 pub struct Showing {
@@ -25,8 +26,12 @@ pub struct Showing {
     pub title: String,
     /// The command that shows the same again, without thresholds.
     pub command: String,
+    /// The file of evidence, where that is what is shown, as soon as all of it is read.
+    pub run: Arc<OnceLock<RunFacts>>,
     /// The sliders at the start.
     pub thresholds: Thresholds,
+    /// A calibration of the highlighting, for the beta among the thresholds.
+    pub highlighting: Option<HighlightingCalibration>,
     /// What a reset goes back to.
     pub defaults: Thresholds,
     /// Text even where there is a screen.
@@ -48,12 +53,61 @@ pub fn show_plan(shared: &Shared, plan: inspect::Plan, showing: &Showing) -> Out
         if let Some(error) = &failure {
             send(Message::Failed(error.to_string()));
         }
-        failure
+        failure.map(failure_of)
     })
 }
 
-/// Shows evidence that exists already.
-pub fn show_evidence(
+/// Records of a run that are read at once while the screen is there: the first few fill it.
+const FIRST_RECORDS: usize = 4;
+const MORE_RECORDS: usize = 128;
+
+/// Shows evidence that exists already: on the screen while it is being read.
+pub fn show_run(shared: &Shared, path: &Path, showing: &Showing) -> Outcome {
+    if !is_interactive(showing) {
+        let run = read_hashed_run(path).map_err(Failure::input)?;
+        let _ = showing.run.set(run_facts(path, &run.sha256));
+        return show_evidence(shared, run.evidence, run.notice, showing);
+    }
+    let mut file = RunFile::open(path).map_err(Failure::input)?;
+    let (facts, path) = (Arc::clone(&showing.run), path.to_owned());
+    let certified = Arc::new(OnceLock::new());
+    let own = Arc::clone(&certified);
+    // What cannot be read at all needs no screen.
+    let mut records = file.next_records(FIRST_RECORDS).map_err(Failure::input)?;
+    show(shared, showing, &certified, move |cancel, sender| {
+        while !records.is_empty() && !cancel.load(Ordering::SeqCst) {
+            if own.get().is_none()
+                && let Some(summary) = certificate_in(&records)
+            {
+                let _ = own.set(summary);
+            }
+            let stage = Message::Stage(format!("reading the run: {:.0} %", 100.0 * file.share_read()));
+            let messages =
+                std::iter::once(stage).chain(records.into_iter().map(|one| Message::Evidence(Box::new(one))));
+            for message in messages {
+                sender.send(message).ok()?;
+            }
+            records = match file.next_records(MORE_RECORDS) {
+                Ok(records) => records,
+                Err(error) => {
+                    sender.send(Message::Failed(error.to_string())).ok()?;
+                    return Some(Failure::input(error));
+                }
+            };
+        }
+        if let Some(sha256) = file.sha256() {
+            let _ = facts.set(run_facts(&path, &sha256));
+        }
+        let notice = file.torn().map(|torn| Message::Notice(torn.to_owned()));
+        for message in notice.into_iter().chain(std::iter::once(Message::Finished)) {
+            sender.send(message).ok()?;
+        }
+        None
+    })
+}
+
+/// Shows evidence that is read already.
+fn show_evidence(
     shared: &Shared,
     evidence: Vec<Evidence>,
     notice: Option<String>,
@@ -64,44 +118,45 @@ pub fn show_evidence(
         let _ = certified.set(summary);
     }
     show(shared, showing, &certified, move |_, sender| {
-        let planned = evidence
-            .iter()
-            .map(|one| Planned { row: one.row, id: one.id.clone(), question: one.question.clone() })
-            .collect();
-        let messages = std::iter::once(Message::Planned(planned))
-            .chain(notice.map(Message::Notice))
+        let messages = notice
+            .map(Message::Notice)
+            .into_iter()
             .chain(evidence.into_iter().map(|one| Message::Evidence(Box::new(one))))
             .chain(std::iter::once(Message::Finished));
         for message in messages {
-            if sender.send(message).is_err() {
-                break;
-            }
+            sender.send(message).ok()?;
         }
         None
     })
+}
+
+/// Whether there is someone at a screen.
+fn is_interactive(showing: &Showing) -> bool {
+    !showing.plain && std::io::stdout().is_terminal() && std::io::stdin().is_terminal()
 }
 
 fn show(
     shared: &Shared,
     showing: &Showing,
     certified: &Arc<OnceLock<CertificateSummary>>,
-    work: impl FnOnce(&AtomicBool, &Sender<Message>) -> Option<InspectError> + Send + 'static,
+    work: impl FnOnce(&AtomicBool, &Sender<Message>) -> Option<Failure> + Send + 'static,
 ) -> Outcome {
-    let interactive = !showing.plain && std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
+    let interactive = is_interactive(showing);
     let theme: ThemeChoice = shared.theme.parse().map_err(Failure::Usage)?;
+    let borders: Borders = shared.borders.parse().map_err(Failure::Usage)?;
     let cancel = if interactive { Arc::new(AtomicBool::new(false)) } else { cancel_on_interrupt() };
     let (sender, messages) = mpsc::channel();
     let worker_cancel = Arc::clone(&cancel);
     let worker = thread::spawn(move || work(&worker_cancel, &sender));
     if interactive {
-        on_screen(showing, certified, messages, Arc::clone(&cancel), theme)?;
+        on_screen(showing, certified, messages, Arc::clone(&cancel), (theme, borders))?;
     } else {
         as_text(showing, certified, &messages)?;
     }
     match worker.join() {
         Ok(_) if !interactive && cancelled(&cancel) => Err(Failure::Interrupted),
         Ok(None) => Ok(()),
-        Ok(Some(error)) => Err(failure_of(error)),
+        Ok(Some(failure)) => Err(failure),
         Err(_) => Err(Failure::input_message("the inspection ended in a panic; what was finished is kept")),
     }
 }
@@ -122,20 +177,16 @@ fn on_screen(
     certified: &Arc<OnceLock<CertificateSummary>>,
     messages: Receiver<Message>,
     cancel: Arc<AtomicBool>,
-    theme: ThemeChoice,
+    (theme, borders): (ThemeChoice, Borders),
 ) -> Outcome {
-    let (title, command) = (showing.title.clone(), showing.command.clone());
+    let (title, command, run) = (showing.title.clone(), showing.command.clone(), Arc::clone(&showing.run));
     let own = Arc::clone(certified);
-    let export = move |request: tui::ExportRequest<'_>| -> Result<PathBuf, String> {
-        let context = context(&title, &command, own.get(), request.thresholds);
-        let (text, ending) = match request.kind {
-            ExportKind::Html => (html(request.evidence, request.thresholds, &context), "html"),
-            ExportKind::Markdown => (markdown(request.evidence, request.thresholds, &context), "md"),
-            ExportKind::Json => (json(request.evidence, request.thresholds, &context), "json"),
-        };
-        let path = output::free_name(std::path::Path::new("."), "ragscope-report", ending);
-        output::write_new(&path, text.as_bytes(), false).map_err(|failure| failure.message())?;
-        Ok(path)
+    let highlighting = showing.highlighting.clone();
+    let export = move |request: tui::ExportRequest<'_>| {
+        let context =
+            Context { run: run.get().cloned(), ..context(&title, &command, own.get(), request.thresholds) };
+        let context = as_certified(context, highlighting.as_ref(), request.thresholds, request.evidence);
+        export::write(&request, &context)
     };
     let own = Arc::clone(certified);
     let session = tui::Session {
@@ -148,8 +199,10 @@ fn on_screen(
             Some(summary) => summary.sentences(alpha),
             None => vec![NOT_CALIBRATED.to_owned()],
         }),
+        highlighting: showing.highlighting.as_ref().map(|calibration| calibration.artefact.clone()),
         export: Box::new(export),
         theme,
+        borders,
         depth: None,
     };
     let outcome = tui::run(session).map_err(Failure::input)?;
@@ -160,6 +213,22 @@ fn on_screen(
         output::tell(&format!("note: {notice}"));
     }
     Ok(())
+}
+
+/// The context of a report where a beta is in force; as it was where none is.
+fn as_certified(
+    context: Context,
+    highlighting: Option<&HighlightingCalibration>,
+    thresholds: &Thresholds,
+    evidence: &[Evidence],
+) -> Context {
+    let certified = highlighting
+        .filter(|_| thresholds.beta.is_some())
+        .and_then(|calibration| calibration.apply(&mut thresholds.clone(), evidence).ok());
+    match certified {
+        Some(certified) => with_highlighting(context, &certified, thresholds),
+        None => context,
+    }
 }
 
 fn as_text(
@@ -205,11 +274,19 @@ fn as_text(
         return Ok(());
     }
     let evidence: Vec<Evidence> = by_row.into_values().collect();
-    let context = context(&showing.title, &showing.command, certified.get(), &showing.thresholds);
-    output::print(&plain(&evidence, &showing.thresholds, &context))?;
+    let mut thresholds = showing.thresholds.clone();
+    if let (Some(calibration), Some(_)) = (&showing.highlighting, thresholds.beta) {
+        calibration.apply(&mut thresholds, &evidence)?;
+    }
+    let context = Context {
+        run: showing.run.get().cloned(),
+        ..context(&showing.title, &showing.command, certified.get(), &thresholds)
+    };
+    let context = as_certified(context, showing.highlighting.as_ref(), &thresholds, &evidence);
+    output::print(&plain(&evidence, &thresholds, &context))?;
     if showing.write_html && complete {
         let path = output::free_name(std::path::Path::new("."), "ragscope-report", "html");
-        output::write_new(&path, html(&evidence, &showing.thresholds, &context).as_bytes(), false)?;
+        output::write_new(&path, html(&evidence, &thresholds, &context).as_bytes(), false)?;
         output::tell_written(&path);
     }
     Ok(())

@@ -1,8 +1,10 @@
 //! A file on disk as plain bytes: hashed, decompressed, and refused where it is no text.
 
+use std::cell::RefCell;
 use std::fs;
-use std::io::{ErrorKind, Read};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use flate2::read::MultiGzDecoder;
 use sha2::{Digest, Sha256};
@@ -128,6 +130,35 @@ impl SourceFile {
         Ok(Self { path: path.to_owned(), shown, bytes, container: Container::Text, stored })
     }
 
+    /// The beginning of a text file, with at least `lines` whole lines; `None` where that is all of it or too
+    /// much, or where it is no text. What [`Self::open`] refuses is refused.
+    pub(crate) fn head(path: &Path, lines: usize) -> Result<Option<Self>, DataError> {
+        let shown = shown_path(path);
+        let read = |source| DataError::Read { path: shown.clone(), source };
+        let mut reader = open_unfolded(path, &shown, None)?;
+        let mut bytes = Vec::new();
+        let mut whole_lines = 0;
+        while whole_lines < lines {
+            let before = bytes.len();
+            let left = (LONGEST_HEAD - before.min(LONGEST_HEAD)) as u64;
+            let taken = reader.by_ref().take(left).read_until(b'\n', &mut bytes).map_err(read)?;
+            if taken == 0 || !bytes.ends_with(b"\n") {
+                return Ok(None);
+            }
+            whole_lines += usize::from(!bytes[before..].trim_ascii().is_empty());
+        }
+        if bytes.starts_with(b"PAR1") || bytes.starts_with(b"SQLite format 3\0") {
+            return Ok(None);
+        }
+        refuse_other_containers(&bytes, &shown)?;
+        refuse_other_encodings(&bytes, &shown)?;
+        if bytes.starts_with(BYTE_ORDER_MARK) {
+            bytes.drain(..BYTE_ORDER_MARK.len());
+        }
+        let stored = bytes.len() as u64;
+        Ok(Some(Self { path: path.to_owned(), shown, bytes, container: Container::Text, stored }))
+    }
+
     /// The content as text.
     pub(crate) fn text(&self) -> Result<&str, DataError> {
         std::str::from_utf8(&self.bytes).map_err(|error| DataError::Encoding {
@@ -144,6 +175,56 @@ impl SourceFile {
     /// The file `name` in the same folder, plain or compressed.
     pub(crate) fn beside(&self, name: &str) -> Option<PathBuf> {
         find_in(self.path.parent().unwrap_or(Path::new("")), name)
+    }
+}
+
+/// Whether the first bytes of a file are those of gzip or zstd.
+pub(crate) fn is_compressed(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = fs::File::open(path).and_then(|file| file.take(4).read_to_end(&mut start));
+    read.is_ok() && (start.starts_with(GZIP) || start.starts_with(ZSTD))
+}
+
+/// Most bytes that are looked at to recognise a layout.
+const LONGEST_HEAD: usize = 32 << 20;
+
+/// The bytes of a file, unfolded as they are read; those on disk go into `hash`.
+pub(crate) fn open_unfolded(
+    path: &Path,
+    shown: &str,
+    hash: Option<Rc<RefCell<DataHash>>>,
+) -> Result<Box<dyn BufRead>, DataError> {
+    let failed = |source: std::io::Error| match source.kind() {
+        ErrorKind::NotFound => DataError::Missing { path: shown.to_owned() },
+        _ => DataError::Read { path: shown.to_owned(), source },
+    };
+    let file = fs::File::open(path).map_err(failed)?;
+    let mut raw = BufReader::with_capacity(1 << 18, Hashing { inner: file, hash });
+    let start = raw.fill_buf().map_err(failed)?;
+    let (gzip, zstd) = (start.starts_with(GZIP), start.starts_with(ZSTD));
+    Ok(match (gzip, zstd) {
+        (true, _) => Box::new(BufReader::new(MultiGzDecoder::new(raw))),
+        (_, true) => {
+            let decoder = zstd::stream::read::Decoder::with_buffer(raw).map_err(failed)?;
+            Box::new(BufReader::new(decoder))
+        }
+        _ => Box::new(raw),
+    })
+}
+
+/// A reader whose bytes are hashed on the way.
+struct Hashing<R> {
+    inner: R,
+    hash: Option<Rc<RefCell<DataHash>>>,
+}
+
+impl<R: Read> Read for Hashing<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let length = self.inner.read(buffer)?;
+        if let Some(hash) = &self.hash {
+            hash.borrow_mut().0.update(&buffer[..length]);
+        }
+        Ok(length)
     }
 }
 

@@ -10,7 +10,7 @@ use super::source_file::{SourceFile, Unfolded};
 /// Tables that observability tools keep their traces in, the most telling first.
 const KNOWN: [&str; 4] = ["spans", "trulens_events", "trulens_records", "records"];
 
-/// What SQLite advises for files from elsewhere.
+/// What `SQLite` advises for files from elsewhere.
 const UNTRUSTED: &str = "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;
     PRAGMA hard_heap_limit = 1073741824;";
 

@@ -1,10 +1,9 @@
 //! Evidence on disk: one JSON line per example.
 
 use std::io::{self, BufRead, Read, Write};
-use std::path::Path;
 
 use super::record::{Evidence, SCHEMA};
-use crate::text::{escaped_json, visible_line, visible_path};
+use crate::text::{escaped_json, visible_line};
 
 /// Longest line of evidence that is read: an answer of 20,000 tokens over 50 chunks takes some 20 MB.
 pub const LONGEST_LINE: u64 = 512 << 20;
@@ -56,24 +55,35 @@ pub fn is_evidence(first_line: &str) -> bool {
 
 /// Parses one line. `line` is its number from 1, for the message.
 pub fn parse_line(text: &str, line: usize) -> Result<Evidence, EvidenceError> {
-    #[derive(serde::Deserialize)]
-    struct Header {
-        schema: String,
-    }
     let wrong = |problem: String| EvidenceError::Line { line, problem };
-    let header: Header = serde_json::from_str(text).map_err(|error| {
-        wrong(match error.classify() {
-            serde_json::error::Category::Data => "but it has no \"schema\" field".to_owned(),
-            _ => format!("but it is no JSON: {error}"),
-        })
-    })?;
-    if header.schema != SCHEMA {
-        return Err(EvidenceError::Schema { line, found: visible_line(&header.schema).into_owned() });
+    let unfit = |error: &serde_json::Error| {
+        wrong(format!("but a field does not fit: {}", visible_line(&error.to_string())))
+    };
+    // What has no schema is told apart from a record with a field that does not fit; the rest is skipped
+    // here, which costs little.
+    let header: Header = match serde_json::from_str(text) {
+        Ok(header) => header,
+        Err(error) if error.is_data() && text.trim_start().starts_with('{') => return Err(unfit(&error)),
+        Err(error) if error.is_data() => Header { schema: None },
+        Err(error) => return Err(wrong(format!("but it is no JSON: {error}"))),
+    };
+    match header.schema.as_ref().and_then(serde_json::Value::as_str) {
+        None => return Err(wrong("but it has no \"schema\" field".to_owned())),
+        Some(schema) if schema != SCHEMA => {
+            return Err(EvidenceError::Schema { line, found: visible_line(schema).into_owned() });
+        }
+        Some(_) => {}
     }
-    let evidence: Evidence = serde_json::from_str(text)
-        .map_err(|error| wrong(format!("but a field does not fit: {}", visible_line(&error.to_string()))))?;
+    let evidence: Evidence = serde_json::from_str(text).map_err(|error| unfit(&error))?;
     check(&evidence).map_err(wrong)?;
     Ok(evidence)
+}
+
+/// The only field that is looked at before all others.
+#[derive(serde::Deserialize)]
+struct Header {
+    #[serde(default)]
+    schema: Option<serde_json::Value>,
 }
 
 /// Appends the next line with its end to `bytes`; the number of bytes, 0 at the end.
@@ -91,38 +101,6 @@ fn line_within(most: u64, reader: &mut impl BufRead, bytes: &mut Vec<u8>) -> io:
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
     }
     Ok(read)
-}
-
-/// Reads a whole run. A torn last line (a run that was killed while writing) is left out and said.
-pub fn read_run(path: &Path) -> Result<(Vec<Evidence>, Option<String>), EvidenceError> {
-    let unreadable = |source| EvidenceError::Read { path: visible_path(path), source };
-    let file = std::fs::File::open(path).map_err(unreadable)?;
-    let mut reader = io::BufReader::new(file);
-    let mut run = Vec::new();
-    let mut line = 0;
-    let mut bytes = Vec::new();
-    loop {
-        bytes.clear();
-        if read_line(&mut reader, &mut bytes).map_err(unreadable)? == 0 {
-            return Ok((run, None));
-        }
-        line += 1;
-        let complete = bytes.ends_with(b"\n");
-        let text = String::from_utf8_lossy(&bytes);
-        if text.trim().is_empty() {
-            continue;
-        }
-        match parse_line(text.trim_end(), line) {
-            Ok(evidence) => run.push(evidence),
-            Err(EvidenceError::Line { .. }) if !complete && line > 1 => {
-                return Ok((
-                    run,
-                    Some(format!("line {line} is cut off and was left out: the run did not end")),
-                ));
-            }
-            Err(error) => return Err(error),
-        }
-    }
 }
 
 /// Writes one record as one line. What acts on a terminal or, for some readers, ends a line (U+2028,

@@ -5,8 +5,8 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use crate::detect::{
-    AnswerHead, DetectError, Detector, ModelIdentity, NegativeLogLikelihood, TokenHead, TokenHeadCard,
-    signals_of,
+    AnswerHead, AnswerHeadCard, DetectError, Detector, ModelIdentity, NegativeLogLikelihood, TokenHead,
+    TokenHeadCard, signals_of,
 };
 use crate::evidence::Thresholds;
 use crate::model::StateLayer;
@@ -22,6 +22,9 @@ const SHIPPED_TOKEN_HEAD: &[u8] =
     include_bytes!("../../assets/heads/smollm2-135m-instruct/token.safetensors");
 const SHIPPED_ANSWER_HEAD: &[u8] =
     include_bytes!("../../assets/heads/smollm2-135m-instruct/answer.safetensors");
+
+/// Name of the heads inside the program.
+pub const SHIPPED_HEADS: &str = "smollm2-135m-instruct";
 
 /// Where heads come from.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -68,6 +71,17 @@ impl HeadFiles {
     /// What the token head is, whether or not it fits a model at hand.
     pub fn card(&self) -> Result<TokenHeadCard, InspectError> {
         Ok(TokenHead::card_of(&self.token)?)
+    }
+
+    /// What the answer head is.
+    pub fn answer_card(&self) -> Result<AnswerHeadCard, InspectError> {
+        Ok(AnswerHead::card_of(&self.answer)?)
+    }
+
+    /// Whether both heads are whole and made for `model`; the reason where they are not.
+    pub fn fit(&self, model: &ModelIdentity) -> Result<(), InspectError> {
+        Detectors::bind(self, model)?;
+        Ok(())
     }
 
     /// The thresholds the token head was made for.

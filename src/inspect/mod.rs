@@ -32,10 +32,12 @@ pub use certificate::{
 };
 pub use chunks::ChunkSource;
 pub use corpus::{Corpus, RetrievedChunk};
-pub use detectors::{Detectors, HeadFiles, HeadSource};
+pub use detectors::{Detectors, HeadFiles, HeadSource, SHIPPED_HEADS};
 pub use error::InspectError;
-pub use extraction::{Extraction, ExtractionProgress, OnError, extract, identity, store_header};
-pub use generation::{ChunkFilter, Generation, is_generated, is_generated_without_passage};
+pub use extraction::{Extraction, ExtractionProgress, OnError, extract, identity, identity_at, store_header};
+pub use generation::{
+    ChunkFilter, Generation, StaleAnswer, is_generated, is_generated_without_passage, stale_answer,
+};
 pub use inspector::{Inspector, bind_detectors};
 pub use message::{Message, Planned};
 pub use run::{Plan, run};

@@ -6,7 +6,7 @@
 //! | `location`, `hugging_face_cache`, `ollama` | where models lie |
 //! | `hub` | models of the Hugging Face hub, downloaded into its cache |
 //! | `registry`, `cache`, `fetch`, `pip`, `hash`, `verify` | models with a name of their own, and how they get there |
-//! | `gguf_metadata`, `gguf_split`, `facts` | what a model file says of itself |
+//! | `gguf_metadata`, `gguf_split`, `facts`, `fingerprint` | what a model file says of itself, and its hashes |
 //! | `tokenizer`, `token_ranges` | text to ids with byte ranges |
 //! | `tokenizer_gguf`, `tokenizer_byte_level`, `tokenizer_scores` | tokenizers out of GGUF vocabularies |
 //! | `chat`, `chat_engine`, `prompt` | the model's own template, segments mapped to token ranges |
@@ -42,6 +42,7 @@ mod divergence;
 mod elementwise;
 mod facts;
 mod fetch;
+mod fingerprint;
 mod generation;
 mod gguf_metadata;
 mod gguf_split;
@@ -63,6 +64,7 @@ mod rope;
 mod small_gguf;
 #[cfg(test)]
 mod small_model;
+mod space_prefix;
 mod stop_tokens;
 mod text_error;
 mod text_model;
@@ -93,6 +95,7 @@ pub use decoder_error::DecoderError;
 pub use device::{DeviceChoice, NumberType, Placement, found_devices};
 pub use facts::TextModelFacts;
 pub use fetch::{FetchError, FetchProgress, FetchStage, Fetched, by_hand, fetch, install};
+pub use fingerprint::TextFingerprint;
 pub use generation::{Generated, GenerationError, GenerationSettings, StopReason};
 pub use gguf_metadata::{GgufMetadata, GgufValue};
 pub use hash::{remembered_sha256, sha256_file, sha256_of};

@@ -8,6 +8,7 @@ use serde_json::Value;
 use tokenizers::Tokenizer;
 
 use super::gguf_metadata::GgufMetadata;
+use super::space_prefix::SpacePrefix;
 use super::text_error::ModelTextError;
 use super::token_ranges::display_units;
 use super::tokenizer_gguf;
@@ -17,6 +18,14 @@ use crate::disk::read_regular;
 const LARGEST_FILE: u64 = 256 << 20;
 /// How often one piece of text may be cut apart before the tokenizer is given up.
 const DEEPEST_CUT: usize = 16;
+
+/// A part of a template's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TemplatePart<'a> {
+    /// A token that steers the model.
+    Structural(u32),
+    Text(&'a str),
+}
 
 /// Token ids with the bytes of the text that each stands for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,6 +43,7 @@ pub struct ModelTokenizer {
     data: Tokenizer,
     /// Contents of the tokens that steer the model, by id: data must never become one of them.
     structural: HashSet<u32>,
+    prefix: SpacePrefix,
 }
 
 impl std::fmt::Debug for ModelTokenizer {
@@ -100,21 +110,56 @@ impl ModelTokenizer {
             data.add_special_tokens(hidden).ok();
         }
         data.set_encode_special_tokens(true);
-        Self { template: tokenizer, data, structural }
+        let prefix = SpacePrefix::of(&tokenizer, &data, &structural);
+        Self { template: tokenizer, data, structural, prefix }
+    }
+
+    /// Whether the tokenizer puts a space of its own before a text. A prompt cut in pieces would then have
+    /// more spaces than the whole has, so its pieces are joined between the tokens that steer.
+    pub(super) fn prefixes_space(&self) -> bool {
+        self.prefix != SpacePrefix::Never
+    }
+
+    /// [`Self::encode_data`] for text that follows a token that steers, as the model's own tokenizer reads it there.
+    pub(super) fn encode_after_structural(&self, text: &str) -> Result<TokenizedText, ModelTextError> {
+        let SpacePrefix::AtTheStart { elsewhere } = &self.prefix else { return self.encode_data(text) };
+        let mut tokens = TokenizedText::default();
+        self.encode_into(elsewhere, text, 0, 0, &mut tokens)?;
+        tokens.ranges = display_units(text, &tokens.ranges);
+        Ok(tokens)
+    }
+
+    /// Template text cut at the tokens that steer. White space that such a token takes in goes with it.
+    pub(super) fn cut_template<'a>(&self, text: &'a str) -> Result<Vec<TemplatePart<'a>>, ModelTextError> {
+        let encoding = self.template.encode(text, false).map_err(refused)?;
+        let (mut parts, mut end) = (Vec::new(), 0);
+        for (id, range) in encoding.get_ids().iter().zip(encoding.get_offsets()) {
+            if !self.structural.contains(id) || range.1 <= range.0 {
+                continue;
+            }
+            if let Some(between) = text.get(end..range.0).filter(|between| !between.is_empty()) {
+                parts.push(TemplatePart::Text(between));
+            }
+            parts.push(TemplatePart::Structural(*id));
+            end = range.1;
+        }
+        parts.extend(text.get(end..).filter(|rest| !rest.is_empty()).map(TemplatePart::Text));
+        Ok(parts)
     }
 
     /// Ids and byte ranges of text that comes from data. Special tokens are never parsed: `<|im_end|>`
     /// in a document is ten ordinary characters. Nothing is added, no BOS either.
     pub fn encode_data(&self, text: &str) -> Result<TokenizedText, ModelTextError> {
         let mut tokens = TokenizedText::default();
-        self.encode_data_into(text, 0, 0, &mut tokens)?;
+        self.encode_into(&self.data, text, 0, 0, &mut tokens)?;
         tokens.ranges = display_units(text, &tokens.ranges);
         Ok(tokens)
     }
 
     /// `depth`: how often this text was cut apart already.
-    fn encode_data_into(
+    fn encode_into(
         &self,
+        tokenizer: &Tokenizer,
         text: &str,
         base: usize,
         depth: usize,
@@ -123,13 +168,13 @@ impl ModelTokenizer {
         if text.is_empty() {
             return Ok(());
         }
-        let encoding = self.data.encode(text, false).map_err(refused)?;
+        let encoding = tokenizer.encode(text, false).map_err(refused)?;
         let forged = encoding.get_ids().iter().zip(encoding.get_offsets()).filter_map(|(id, range)| {
             if !self.structural.contains(id) {
                 return None;
             }
             // The unknown token stands for characters that are not its name; that is no forgery.
-            let name = self.data.id_to_token(*id)?;
+            let name = tokenizer.id_to_token(*id)?;
             let covered = text.get(range.0..range.1)?;
             let start = range.0 + covered.len() - covered.trim_start().len();
             let named = covered.trim() == name && name.chars().count() > 1;
@@ -152,7 +197,7 @@ impl ModelTokenizer {
         for cut in cuts.into_iter().chain([text.len()]) {
             // Tokens never go back, but a tokenizer from elsewhere may.
             if let Some(piece) = text.get(start..cut) {
-                self.encode_data_into(piece, base + start, depth + 1, tokens)?;
+                self.encode_into(tokenizer, piece, base + start, depth + 1, tokens)?;
                 start = cut;
             }
         }

@@ -269,8 +269,36 @@ pub fn origin(report: &Report) -> Vec<String> {
         Some(date) => format!("Made by {made_by}, {date}."),
         None => format!("Made by {made_by}."),
     }];
+    if let Some(run) = &context.run {
+        lines.push(format!("Evidence: {}, SHA-256 {}.", run.file, run.sha256));
+    }
+    if let Some(highlighting) = &context.highlighting {
+        lines.push(format!(
+            "Calibration of the highlighting: SHA-256 {}, beta {}.",
+            highlighting.sha256, highlighting.beta
+        ));
+    }
     lines.extend(context.notes.iter().cloned());
     lines
+}
+
+/// Where the evidence came from, as one sentence.
+pub fn provenance(report: &Report) -> String {
+    let all = report.examples.len();
+    let fact = |field: &super::provenance::ProvenanceField| {
+        let mut values: Vec<String> = field
+            .values
+            .iter()
+            .map(|(value, records)| {
+                if *records == all { value.clone() } else { format!("{value} ({records} of {all} records)") }
+            })
+            .collect();
+        if field.unknown > 0 {
+            values.push(format!("not recorded ({} of {all} records)", field.unknown));
+        }
+        format!("{} {}", field.name, values.join(" and "))
+    };
+    format!("Provenance: {}.", report.provenance.iter().map(fact).collect::<Vec<_>>().join("; "))
 }
 
 /// A reason as part of a sentence that brings its own full stop.

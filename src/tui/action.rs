@@ -2,14 +2,17 @@
 
 use std::fmt::Write as _;
 
+mod dialog_keys;
 mod table;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::hit::Target;
 use super::model::{Model, Overlay, Pane};
+use super::update::ExportFailure;
 use crate::inspect::Message;
 
+pub use dialog_keys::DialogKey;
 pub use table::ACTIONS;
 
 /// Everything that can change the model.
@@ -23,6 +26,8 @@ pub enum Action {
     Erase,
     /// The open prompt is done.
     Accept,
+    /// A key for the dialog that is open.
+    Dialog(DialogKey),
     /// A press of the pointer; the track of a slider with its first column and width.
     Press { target: Target, column: u16, track: (u16, u16) },
     /// The pointer moved while pressed.
@@ -36,7 +41,7 @@ pub enum Action {
     /// The inspection's side of the channel is gone. With what a panic said, if it panicked.
     MessagesEnded(Option<String>),
     /// An export is done, or why not.
-    Exported(Result<std::path::PathBuf, String>),
+    Exported(Result<std::path::PathBuf, ExportFailure>),
     /// A sentence to show.
     Say(String),
     /// The screen has another size: only drawn anew.
@@ -88,10 +93,15 @@ pub enum Command {
     TypeNumber,
     /// The same, with the zero that every number here begins with.
     TypeZero,
+    /// Ask what is to be exported.
+    ExportDialog,
+    /// Export everything at once.
     Export(ExportKind),
     Copy,
     CopyAnswer,
     Mouse,
+    /// To the shell, until it continues the program.
+    Suspend,
 }
 
 /// Form of an export.
@@ -100,6 +110,25 @@ pub enum ExportKind {
     Html,
     Markdown,
     Json,
+    Csv,
+    /// The screen as a picture.
+    Svg,
+}
+
+impl ExportKind {
+    /// In the order in which a dialog offers them.
+    pub const ALL: [Self; 5] = [Self::Html, Self::Markdown, Self::Json, Self::Csv, Self::Svg];
+
+    /// Ending of its files.
+    pub fn ending(self) -> &'static str {
+        match self {
+            Self::Html => "html",
+            Self::Markdown => "md",
+            Self::Json => "json",
+            Self::Csv => "csv",
+            Self::Svg => "svg",
+        }
+    }
 }
 
 /// Where a key means something.
@@ -111,6 +140,8 @@ pub enum Context {
     Overlay,
     /// A prompt takes characters.
     Prompt,
+    /// A dialog is open.
+    Dialog,
 }
 
 /// A key with its modifiers.
@@ -177,6 +208,9 @@ pub struct Entry {
 
 /// Where keys go now.
 pub fn context(model: &Model) -> Context {
+    if model.dialog.is_some() {
+        return Context::Dialog;
+    }
     match &model.overlay {
         Some(Overlay::Help { typing: true, .. }) => Context::Prompt,
         Some(_) => Context::Overlay,
@@ -187,10 +221,14 @@ pub fn context(model: &Model) -> Context {
 
 /// What a key does in a context.
 pub fn action_for(context: Context, event: KeyEvent) -> Option<Action> {
+    if context == Context::Dialog {
+        return dialog_keys::dialog_action(event);
+    }
     let key = Key::of(event);
     if context == Context::Prompt {
         return match (key.code, key.modifiers.contains(KeyModifiers::CONTROL)) {
             (KeyCode::Char('c'), true) => Some(Action::Do(Command::Quit)),
+            (KeyCode::Char('z'), true) => Some(Action::Do(Command::Suspend)),
             (KeyCode::Char(c), false) => Some(Action::Type(c)),
             (KeyCode::Backspace, _) => Some(Action::Erase),
             (KeyCode::Enter, _) => Some(Action::Accept),
@@ -211,7 +249,13 @@ pub fn action_for(context: Context, event: KeyEvent) -> Option<Action> {
 fn works_over(command: Command) -> bool {
     matches!(
         command,
-        Command::Quit | Command::Close | Command::Back | Command::Help | Command::Notices | Command::Mouse
+        Command::Quit
+            | Command::Close
+            | Command::Back
+            | Command::Help
+            | Command::Notices
+            | Command::Mouse
+            | Command::Suspend
     )
 }
 
@@ -231,6 +275,7 @@ pub fn context_title(context: Context) -> &'static str {
         Context::Pane(pane) => pane.title(),
         Context::Overlay => "Help and notices",
         Context::Prompt => "Prompt",
+        Context::Dialog => "Dialog",
     }
 }
 

@@ -9,6 +9,7 @@ use ratatui::crossterm::event::{
 use super::action::{self, Action, Context};
 use super::hit::HitMap;
 use super::model::Model;
+use super::update::ExportFailure;
 use crate::inspect::Message;
 
 /// Something that happened.
@@ -18,10 +19,12 @@ pub enum Event {
     Mouse(MouseEvent),
     Paste(String),
     Resize(u16, u16),
+    /// The program was stopped and goes on: the screen is not what it was.
+    Resumed,
     Message(Box<Message>),
     /// The inspection ended its side; with what a panic there said.
     MessagesEnded(Option<String>),
-    Exported(Result<PathBuf, String>),
+    Exported(Result<PathBuf, ExportFailure>),
     /// The terminal can no longer be read.
     InputEnded(String),
 }
@@ -68,11 +71,14 @@ pub fn actions(event: Event, model: &Model, hits: &HitMap) -> Vec<Action> {
     match event {
         Event::Key(key) => action::action_for(context, key).into_iter().collect(),
         Event::Mouse(mouse) => pointer(mouse, hits).into_iter().collect(),
+        Event::Paste(text) if context == Context::Dialog => {
+            vec![Action::Dialog(action::DialogKey::Text(text))]
+        }
         Event::Paste(text) if context == Context::Prompt => {
             text.chars().filter(|c| !c.is_control()).map(Action::Type).collect()
         }
         Event::Paste(_) => Vec::new(),
-        Event::Resize(..) => vec![Action::Redraw],
+        Event::Resize(..) | Event::Resumed => vec![Action::Redraw],
         Event::Message(message) => vec![Action::Message(*message)],
         Event::MessagesEnded(panic) => vec![Action::MessagesEnded(panic)],
         Event::Exported(result) => vec![Action::Exported(result)],

@@ -2,7 +2,7 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::model::{Pane, SliderName};
+use super::model::{DialogItem, Pane, SliderName};
 
 /// Something that can be pointed at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub enum Target {
     Track(SliderName),
     /// The inside of help or notices.
     Overlay,
+    /// A part of the dialog that is open.
+    Dialog(DialogItem),
 }
 
 /// What only the layout knows and the next key needs.

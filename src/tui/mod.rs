@@ -32,16 +32,17 @@ mod update;
 mod views;
 mod widgets;
 
-pub use action::{Action, Command, ExportKind, key_list};
+pub use action::{Action, Command, DialogKey, ExportKind, key_list};
 pub use event::{Event, actions, coalesce};
 pub use heat_scale::Scale;
 pub use hit::{HitMap, Limits, Target};
 pub use model::{
-    AttentionCursor, Filter, Guarantee, Model, Overlay, Pane, Phase, Row, Rows, RunState, SliderEffect,
-    SliderName, Strip, Subject, Tally, Toast, TokenUnits, Tone,
+    AttentionCursor, CertifiedLevel, Dialog, DialogItem, ExportDialog, ExportField, ExportScope, ExportStage,
+    Filter, Guarantee, Highlighting, LineInput, Model, Overlay, Pane, Phase, Row, Rows, RunState,
+    SliderEffect, SliderName, Strip, Subject, Tally, Toast, TokenUnits, Tone,
 };
 pub use picture::svg;
 pub use session::{Export, ExportRequest, Outcome, Session, TuiError, run};
-pub use theme::{ColourDepth, Role, Theme, ThemeChoice};
-pub use update::{Effect, update};
+pub use theme::{Borders, ColourDepth, Palette, Role, Theme, ThemeChoice};
+pub use update::{Effect, Existing, ExportFailure, ExportOrder, update};
 pub use views::{draw, view};

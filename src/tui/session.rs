@@ -5,40 +5,55 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender, TryRecvError};
 use std::thread;
 use std::time::Duration;
 
 use ratatui::Terminal;
-use ratatui::backend::{Backend, CrosstermBackend};
+use ratatui::backend::{Backend, ClearType, CrosstermBackend};
+use ratatui::buffer::Buffer;
 use ratatui::crossterm::event as terminal_event;
 use ratatui::crossterm::queue;
 use ratatui::crossterm::style::force_color_output;
 use ratatui::crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
+use ratatui::layout::{Rect, Size};
 
 use super::action::{Action, ExportKind};
 use super::event::{self, Event};
 use super::hit::HitMap;
-use super::model::{Guarantee, Model, Phase};
+use super::model::{Guarantee, Highlighting, Model, Phase};
 use super::terminal::{self, FrameWriter, TerminalGuard};
-use super::theme::{ColourDepth, Theme, ThemeChoice};
-use super::update::{self, Effect};
+use super::theme::{Borders, ColourDepth, Theme, ThemeChoice};
+use super::update::{self, Effect, Existing, ExportFailure, ExportOrder};
 use super::{clipboard, views};
+use crate::certify::highlighting::HighlightingArtefact;
 use crate::evidence::{Evidence, Thresholds};
 use crate::inspect::Message;
+
+/// Events that may wait: a run that is read faster than it is decided about waits itself, so that a key
+/// never stands behind all of it.
+const EVENTS_WAITING: usize = 128;
+/// Events taken in before the next frame.
+const EVENTS_A_FRAME: usize = 256;
 
 /// What is to be written.
 #[derive(Debug, Clone, Copy)]
 pub struct ExportRequest<'a> {
     pub kind: ExportKind,
-    /// All evidence on the screen, in file order.
+    /// The evidence that was chosen, in file order.
     pub evidence: &'a [Evidence],
     /// The sliders as they stand.
     pub thresholds: &'a Thresholds,
+    /// The name that the user gave; `None`: a usual one that is free.
+    pub name: Option<&'a str>,
+    /// What happens to a file of that name.
+    pub existing: Existing,
+    /// The screen as SVG, where that was asked for.
+    pub picture: Option<&'a str>,
 }
 
-/// Writes an export under a name of its own choice, never over an existing file, and says where.
-pub type Export = Box<dyn Fn(ExportRequest<'_>) -> Result<PathBuf, String> + Send>;
+/// Writes an export and says where.
+pub type Export = Box<dyn Fn(ExportRequest<'_>) -> Result<PathBuf, ExportFailure> + Send>;
 
 /// Everything that an inspection on the screen needs.
 pub struct Session {
@@ -54,8 +69,11 @@ pub struct Session {
     pub cancel: Arc<AtomicBool>,
     /// What is guaranteed at an alpha, in plain sentences, the most important first.
     pub guarantee: Guarantee,
+    /// A calibration of the highlighting: with it a certified level can set the token threshold.
+    pub highlighting: Option<HighlightingArtefact>,
     pub export: Export,
     pub theme: ThemeChoice,
+    pub borders: Borders,
     /// `None`: found out from the environment.
     pub depth: Option<ColourDepth>,
 }
@@ -101,13 +119,17 @@ pub fn run(session: Session) -> Result<Outcome, TuiError> {
     if !io::stdout().is_terminal() {
         return Err(TuiError::NotATerminal);
     }
-    let theme = Theme::choose(session.theme, session.depth, &|name| std::env::var(name).ok());
+    let variable = |name: &str| std::env::var(name).ok();
+    let (ascii, why_ascii) = session.borders.in_ascii(&variable);
+    let theme = Theme { ascii, ..Theme::choose(session.theme, session.depth, &variable) };
     // The theme has decided about colour. crossterm's own NO_COLOR writes empty colour codes, which
     // cancel bold and reverse as well.
     force_color_output(true);
-    let (sender, events) = mpsc::channel();
+    let (sender, events) = mpsc::sync_channel(EVENTS_WAITING);
     let guard = TerminalGuard::enter().map_err(failed("taking the screen"))?;
-    terminal::watch_signals().map_err(failed("watching for signals"))?;
+    let resumed = sender.clone();
+    let resumed = move || drop(resumed.send(Event::Resumed));
+    terminal::watch_signals(resumed).map_err(failed("watching for signals"))?;
     // Listens for changes of size from here on: one that comes before the first key is waited for would
     // be lost, and the screen would keep its old shape.
     terminal_event::poll(Duration::ZERO).map_err(failed("starting to listen for changes of size"))?;
@@ -115,6 +137,12 @@ pub fn run(session: Session) -> Result<Outcome, TuiError> {
     forward(session.messages, sender.clone()).map_err(failed("starting to listen to the run"))?;
     let exports = exporter(session.export, sender).map_err(failed("starting the writer of exports"))?;
     let mut model = Model::new(&session.title, session.thresholds, session.defaults, session.guarantee);
+    if let Some(artefact) = session.highlighting {
+        model.certify_highlighting(Highlighting::new(artefact));
+    }
+    if let Some(why) = why_ascii {
+        update::update(&mut model, Action::Say(why));
+    }
     let out = FrameWriter::new(io::stdout());
     let mut screen = Terminal::new(CrosstermBackend::new(out)).map_err(failed("measuring the screen"))?;
     let mut exported = Vec::new();
@@ -140,7 +168,7 @@ trait Effects {
 
 struct Outside<'a> {
     cancel: &'a AtomicBool,
-    exports: &'a Sender<ExportJob>,
+    exports: &'a Sender<ExportOrder>,
 }
 
 impl Effects for Outside<'_> {
@@ -148,9 +176,10 @@ impl Effects for Outside<'_> {
         match effect {
             Effect::Quit => {}
             Effect::CancelRun => self.cancel.store(true, Ordering::SeqCst),
-            Effect::Export { kind, evidence, thresholds } => {
-                if self.exports.send(ExportJob { kind, evidence, thresholds }).is_err() {
-                    return Ok(Some(Action::Exported(Err("the writer of exports has ended".into()))));
+            Effect::Export(order) => {
+                if self.exports.send(order).is_err() {
+                    let failure = ExportFailure::Failed("the writer of exports has ended".into());
+                    return Ok(Some(Action::Exported(Err(failure))));
                 }
             }
             Effect::Copy(text) => {
@@ -162,6 +191,11 @@ impl Effects for Outside<'_> {
                 out.flush()?;
             }
             Effect::Mouse(take) => terminal::write_mouse(&mut out, take)?,
+            Effect::Suspend => {
+                if let Err(error) = terminal::suspend() {
+                    return Ok(Some(Action::Say(format!("cannot go to the background: {error}"))));
+                }
+            }
         }
         Ok(None)
     }
@@ -212,15 +246,27 @@ fn drive<S: Screen>(
             dirty = true;
             continue;
         };
-        let mut waiting: Vec<Event> = std::iter::once(first).chain(events.try_iter().take(1023)).collect();
+        let mut waiting: Vec<Event> =
+            std::iter::once(first).chain(events.try_iter().take(EVENTS_A_FRAME - 1)).collect();
         event::coalesce(&mut waiting);
         for event in waiting {
             if let Event::Exported(Ok(path)) = &event {
                 exported.push(path.clone());
             }
+            if event == Event::Resumed {
+                // The next frame is written as a whole. `Terminal::clear` would ask the terminal for its
+                // cursor, and the answer would go to the thread that reads keys.
+                screen.backend_mut().clear_region(ClearType::All)?;
+                screen.swap_buffers();
+            }
             for action in event::actions(event, model, &hits) {
                 dirty = true;
-                for effect in update::update(model, action) {
+                for mut effect in update::update(model, action) {
+                    if let Effect::Export(order) = &mut effect
+                        && order.kind == ExportKind::Svg
+                    {
+                        order.picture = Some(picture_of(model, theme, screen.size()?));
+                    }
                     if effect == Effect::Quit {
                         return Ok(());
                     }
@@ -250,7 +296,7 @@ fn draw<S: Screen>(screen: &mut Terminal<S>, model: &Model, theme: &Theme) -> io
     Ok(hits)
 }
 
-fn read_terminal(sender: Sender<Event>) -> io::Result<()> {
+fn read_terminal(sender: SyncSender<Event>) -> io::Result<()> {
     let read = move || {
         loop {
             let event = match terminal_event::read() {
@@ -270,7 +316,7 @@ fn read_terminal(sender: Sender<Event>) -> io::Result<()> {
     thread::Builder::new().name("keys".into()).spawn(read).map(drop)
 }
 
-fn forward(messages: Receiver<Message>, sender: Sender<Event>) -> io::Result<()> {
+fn forward(messages: Receiver<Message>, sender: SyncSender<Event>) -> io::Result<()> {
     let listen = move || {
         for message in messages {
             if sender.send(Event::Message(Box::new(message))).is_err() {
@@ -284,21 +330,32 @@ fn forward(messages: Receiver<Message>, sender: Sender<Event>) -> io::Result<()>
     thread::Builder::new().name("messages".into()).spawn(listen).map(drop)
 }
 
-struct ExportJob {
-    kind: ExportKind,
-    evidence: Vec<Arc<Evidence>>,
-    thresholds: Thresholds,
+/// The screen as SVG, without the dialog that asked for it.
+fn picture_of(model: &mut Model, theme: &Theme, size: Size) -> String {
+    let dialog = model.dialog.take();
+    let area = Rect::new(0, 0, size.width, size.height);
+    let mut buffer = Buffer::empty(area);
+    views::draw(model, theme, &mut buffer, area);
+    model.dialog = dialog;
+    super::picture::svg(&buffer, theme, &model.title)
 }
 
 /// The thread that writes exports, one after the other. A panic of a writer is its answer.
-fn exporter(export: Export, sender: Sender<Event>) -> io::Result<Sender<ExportJob>> {
-    let (jobs, waiting) = mpsc::channel::<ExportJob>();
+fn exporter(export: Export, sender: SyncSender<Event>) -> io::Result<Sender<ExportOrder>> {
+    let (jobs, waiting) = mpsc::channel::<ExportOrder>();
     let write = move || {
         for job in waiting {
             let evidence: Vec<Evidence> = job.evidence.iter().map(|one| Evidence::clone(one)).collect();
-            let request = ExportRequest { kind: job.kind, evidence: &evidence, thresholds: &job.thresholds };
+            let request = ExportRequest {
+                kind: job.kind,
+                evidence: &evidence,
+                thresholds: &job.thresholds,
+                name: job.name.as_deref(),
+                existing: job.existing,
+                picture: job.picture.as_deref(),
+            };
             let result = catch_unwind(AssertUnwindSafe(|| export(request)));
-            let result = result.unwrap_or_else(|_| Err("the writer panicked".into()));
+            let result = result.unwrap_or_else(|_| Err(ExportFailure::Failed("the writer panicked".into())));
             if sender.send(Event::Exported(result)).is_err() {
                 return;
             }

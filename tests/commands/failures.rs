@@ -25,7 +25,7 @@ fn a_command_line_that_makes_no_sense_ends_with_2_and_names_what_came() {
         (vec!["certify", &data, "--format", "parquet"], vec!["`parquet`", "ragscope, ragtruth, squad"]),
         (vec!["certify", &data, "--offset-unit", "glyph"], vec!["`glyph`", "codepoint"]),
         (vec!["certify", &data, "--map", "question"], vec!["--map", "question"]),
-        (vec!["schema", "everything"], vec!["everything", "evidence, thresholds"]),
+        (vec!["schema", "everything"], vec!["everything", "evidence, report, example, thresholds"]),
     ] {
         sandbox.run(&arguments).code(2).complains(&said);
     }

@@ -60,7 +60,10 @@ fn commands() -> Vec<Vec<&'static str>> {
         vec!["models", "list"],
         vec!["models", "path"],
         vec!["models", "show", "tiny"],
+        vec!["heads", "list", "heads", "--model", "tiny"],
         vec!["schema"],
+        vec!["completions", "bash"],
+        vec!["man"],
         vec!["doctor", "--model", "tiny"],
     ]
 }
@@ -123,15 +126,26 @@ fn every_command_does_the_same_in_a_network_namespace_without_routes() {
 
 #[test]
 fn standard_error_says_nothing_of_the_texts_of_the_data() {
-    let sandbox = sandbox();
-    for arguments in commands() {
-        let ran = checked(sandbox.run(&arguments));
+    // Nor does the log on disk, at its own level and at the next.
+    for level in ["warn", "info"] {
+        let sandbox = sandbox();
+        for arguments in commands() {
+            let mut command = sandbox.command(&arguments);
+            command.env("RAGSCOPE_LOG", level).stdin(Stdio::null());
+            let output = command.output().expect("the binary runs");
+            let ran = checked(Ran::new(&command, output));
+            assert!(!ran.stderr.contains(SECRET), "{ran}");
+        }
+        // A record that is broken is named by its place and its field.
+        sandbox.write("bad.jsonl", format!("{{\"question\": \"{SECRET}\", \"answer\": [\"{SECRET}\"]}}\n"));
+        let ran = sandbox.run(&["score", "bad.jsonl", "--model", "tiny"]).code(0);
         assert!(!ran.stderr.contains(SECRET), "{ran}");
+        let home = sandbox.cache().with_file_name("home");
+        let log =
+            std::fs::read_to_string(home.join(".local/state/ragscope/ragscope.log")).unwrap_or_default();
+        assert!(!log.contains(SECRET), "{level}: {log}");
+        assert!(level == "warn" || !log.is_empty(), "the log is where it is looked for");
     }
-    // A record that is broken is named by its place and its field.
-    sandbox.write("bad.jsonl", format!("{{\"question\": \"{SECRET}\", \"answer\": [\"{SECRET}\"]}}\n"));
-    let ran = sandbox.run(&["score", "bad.jsonl", "--model", "tiny"]).code(0);
-    assert!(!ran.stderr.contains(SECRET), "{ran}");
 }
 
 #[test]

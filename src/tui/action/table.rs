@@ -273,19 +273,19 @@ pub static ACTIONS: &[Entry] = &[
     entry(ANYWHERE, "copy-answer", Command::CopyAnswer, &[plain('Y')], None, "copy the whole answer"),
     entry(
         ANYWHERE,
-        "export-html",
-        Command::Export(ExportKind::Html),
+        "export",
+        Command::ExportDialog,
         &[plain('e')],
         Some("export"),
-        "write an HTML report",
+        "choose what to export: HTML, Markdown, JSON, CSV, or this screen as SVG",
     ),
     entry(
         ANYWHERE,
-        "export-markdown",
-        Command::Export(ExportKind::Markdown),
+        "export-html",
+        Command::Export(ExportKind::Html),
         &[plain('E')],
         None,
-        "write a Markdown report",
+        "write an HTML report of everything at once, under a free name",
     ),
     entry(
         ANYWHERE,
@@ -293,7 +293,7 @@ pub static ACTIONS: &[Entry] = &[
         Command::Export(ExportKind::Json),
         &[plain('X')],
         None,
-        "write a JSON report",
+        "write a JSON report of everything at once, under a free name",
     ),
     entry(
         ANYWHERE,
@@ -321,5 +321,6 @@ pub static ACTIONS: &[Entry] = &[
         Some("quit"),
         "close what is open; at the top quit",
     ),
+    entry(ANYWHERE, "suspend", Command::Suspend, &[control('z')], None, "to the shell; `fg` comes back"),
     entry(ANYWHERE, "quit", Command::Quit, &[control('c')], None, "quit at once"),
 ];

@@ -1,7 +1,10 @@
 //! All that the screen shows, changed only by `update`.
 
 mod attention;
+mod dialog;
 mod filter;
+mod highlighting;
+mod line_input;
 mod pane;
 mod rows;
 mod run_state;
@@ -12,13 +15,17 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use attention::{AttentionCursor, Subject, mass};
+pub use dialog::{Dialog, DialogItem, ExportDialog, ExportField, ExportScope, ExportStage};
 pub use filter::Filter;
+pub use highlighting::{CertifiedLevel, Highlighting};
+pub use line_input::LineInput;
 pub use pane::{Overlay, Pane, Strip};
 pub use rows::{Row, Rows, Tally};
 pub use run_state::{Phase, RunState, Toast, Tone};
 pub use sliders::{SliderEffect, SliderName};
 pub use token_units::TokenUnits;
 
+use super::action::ExportKind;
 use super::hit::Limits;
 use crate::certify::Alpha;
 use crate::evidence::{DetectorScores, Evidence, Findings, Reading, Thresholds, chosen_detector};
@@ -37,6 +44,10 @@ pub struct Model {
     pub focus: Pane,
     pub zoom: bool,
     pub overlay: Option<Overlay>,
+    /// Lies over everything and takes all keys.
+    pub dialog: Option<Dialog>,
+    /// Choices of the last export.
+    pub last_export: (ExportScope, ExportKind),
     pub thresholds: Thresholds,
     pub defaults: Thresholds,
     /// Chunk under selection, and how far its text is scrolled.
@@ -51,6 +62,8 @@ pub struct Model {
     pub typed: Option<String>,
     /// The slider held by the pointer: first column and width of its track.
     pub drag: Option<(SliderName, u16, u16)>,
+    /// That slider, and the thresholds when it was taken: what Esc goes back to.
+    pub held: Option<(SliderName, Thresholds)>,
     pub run: RunState,
     pub notices: Vec<String>,
     pub toast: Option<Toast>,
@@ -62,6 +75,10 @@ pub struct Model {
     pub limits: Limits,
     /// Decisions about the selected example, as of the present thresholds.
     pub findings: Option<Findings>,
+    /// A calibration of the highlighting, where one was given.
+    pub highlighting: Option<Highlighting>,
+    /// What the thresholds' beta comes to; `None` while they have none.
+    pub certified_level: Option<CertifiedLevel>,
     guarantee_at: Guarantee,
 }
 
@@ -89,6 +106,8 @@ impl Model {
             focus: Pane::Examples,
             zoom: false,
             overlay: None,
+            dialog: None,
+            last_export: (ExportScope::default(), ExportKind::Html),
             thresholds,
             defaults,
             chunk: 0,
@@ -99,6 +118,7 @@ impl Model {
             slider: SliderName::Alpha,
             typed: None,
             drag: None,
+            held: None,
             run: RunState::default(),
             notices: Vec::new(),
             toast: None,
@@ -106,6 +126,8 @@ impl Model {
             guarantee: Vec::new(),
             limits: Limits::default(),
             findings: None,
+            highlighting: None,
+            certified_level: None,
             guarantee_at: guarantee,
         };
         model.guarantee = (model.guarantee_at)(model.thresholds.alpha);
@@ -180,13 +202,40 @@ impl Model {
 
     /// Applies thresholds that changed: the selected example at once, the others in slices.
     pub fn decide_anew(&mut self) {
-        let baselines = SliderName::ALL
-            .into_iter()
-            .filter(|slider| slider.is_moved(&self.thresholds, &self.defaults))
-            .map(|slider| slider.with_default(&self.thresholds, &self.defaults));
+        self.follow_beta();
+        let baselines = SliderName::ALL.into_iter().filter_map(|slider| self.baseline(slider));
         self.rows.aim(self.thresholds.clone(), baselines.collect());
         self.ask_what_is_guaranteed();
         self.refresh();
+    }
+
+    /// Gives the calibration of the highlighting to the screen.
+    pub fn certify_highlighting(&mut self, highlighting: Highlighting) {
+        self.highlighting = Some(highlighting);
+        self.decide_anew();
+    }
+
+    /// Lets the token threshold follow the beta, where that is in force.
+    fn follow_beta(&mut self) {
+        let Some(highlighting) = &self.highlighting else {
+            self.thresholds.beta = None;
+            return;
+        };
+        self.certified_level = highlighting.level(&self.thresholds);
+        if let Some(CertifiedLevel::InForce(threshold)) = self.certified_level {
+            self.thresholds.token = threshold;
+        }
+    }
+
+    /// Whether the token threshold follows a beta.
+    pub fn follows_beta(&self) -> bool {
+        matches!(self.certified_level, Some(CertifiedLevel::InForce(_)))
+    }
+
+    /// The sliders that can be moved here.
+    pub fn sliders(&self) -> &'static [SliderName] {
+        let all = &SliderName::ALL;
+        if self.highlighting.is_some() { all } else { &all[..all.len() - 1] }
     }
 
     /// The calibration becomes known while the inspection runs, so what is guaranteed is asked again
@@ -201,14 +250,19 @@ impl Model {
         first.map_or(0, |span| span.tokens.start)
     }
 
-    /// What moving a slider away from its default did to all evidence; `None` while it is at its
-    /// default or still being counted.
+    /// What a slider did to all evidence since its default, or while it is held since it was taken;
+    /// `None` while it did not move or is still being counted.
     pub fn effect(&self, slider: SliderName) -> Option<SliderEffect> {
-        if !slider.is_moved(&self.thresholds, &self.defaults) {
-            return None;
-        }
-        let base = slider.with_default(&self.thresholds, &self.defaults);
-        self.rows.compare(&base, &self.thresholds, slider)
+        self.rows.compare(&self.baseline(slider)?, &self.thresholds, slider)
+    }
+
+    /// What a slider's effect is measured against; `None` where it did not move.
+    pub fn baseline(&self, slider: SliderName) -> Option<Thresholds> {
+        let before = match &self.held {
+            Some((held, before)) if *held == slider => before,
+            _ => &self.defaults,
+        };
+        slider.is_moved(&self.thresholds, before).then(|| slider.with_default(&self.thresholds, before))
     }
 
     /// Units of the answer that share no character, with their tokens.

@@ -18,7 +18,12 @@ pub fn receive(model: &mut Model, message: Message) {
         }
         Message::Evidence(evidence) => {
             let first_reading = model.reading().is_none();
+            let level_changed =
+                model.highlighting.as_mut().is_some_and(|highlighting| highlighting.look_at(&evidence));
             let index = model.rows.put(*evidence, &model.filter);
+            if level_changed {
+                model.decide_anew();
+            }
             if index == model.selected {
                 model.refresh();
                 if first_reading && model.reading().is_some() {

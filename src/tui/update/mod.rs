@@ -1,17 +1,17 @@
 //! The only place that changes the model: an action in, effects out. No terminal, no file, no clock.
 
+mod dialog;
+mod export;
 mod messages;
 mod navigate;
 mod pointer;
 mod prompt;
 mod sliders;
 
-use std::sync::Arc;
-
-use super::action::{Action, Command, ExportKind};
+use super::action::{Action, Command};
 use super::heat_scale::Scale;
 use super::model::{Model, Overlay, Pane, Phase, Subject, Toast, Tone};
-use crate::evidence::{Evidence, Thresholds};
+pub use export::{Existing, ExportFailure, ExportOrder};
 
 /// What is to be done outside the model.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,20 +20,18 @@ pub enum Effect {
     /// Tell the inspection to stop.
     CancelRun,
     /// Write a report; the answer comes as [`Action::Exported`].
-    Export {
-        kind: ExportKind,
-        evidence: Vec<Arc<Evidence>>,
-        thresholds: Thresholds,
-    },
+    Export(ExportOrder),
     /// Put text on the clipboard.
     Copy(String),
     /// Take the mouse, or give it back.
     Mouse(bool),
+    /// Stop the program as Ctrl-z does, until the shell continues it.
+    Suspend,
 }
 
 /// Applies one action.
 pub fn update(model: &mut Model, action: Action) -> Vec<Effect> {
-    let is_key = matches!(action, Action::Do(_) | Action::Type(_) | Action::Press { .. });
+    let is_key = matches!(action, Action::Do(_) | Action::Type(_) | Action::Dialog(_) | Action::Press { .. });
     if is_key && model.toast.as_ref().is_some_and(|toast| toast.tone == Tone::Information) {
         model.toast = None;
     }
@@ -44,14 +42,12 @@ pub fn update(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Accept => quietly(|| prompt::accept(model)),
         Action::Press { target, column, track } => quietly(|| pointer::press(model, target, column, track)),
         Action::Drag { column } => quietly(|| pointer::drag(model, column)),
-        Action::Release => quietly(|| model.drag = None),
+        Action::Release => quietly(|| pointer::release(model)),
         Action::Wheel { pane, lines } => quietly(|| pointer::wheel(model, pane, lines)),
         Action::Message(message) => quietly(|| messages::receive(model, message)),
         Action::MessagesEnded(panic) => quietly(|| messages::ended(model, panic)),
-        Action::Exported(result) => quietly(|| match result {
-            Ok(path) => say(model, format!("wrote {}", path.display())),
-            Err(reason) => fail(model, format!("nothing was exported: {reason}")),
-        }),
+        Action::Dialog(key) => dialog::key(model, &key),
+        Action::Exported(result) => quietly(|| dialog::exported(model, result)),
         Action::Say(text) => quietly(|| say(model, text)),
         Action::Redraw => Vec::new(),
     }
@@ -80,8 +76,10 @@ fn command_effects(model: &mut Model, command: Command) -> Vec<Effect> {
                 return vec![Effect::CancelRun, Effect::Quit];
             }
         }
+        Command::Suspend => return vec![Effect::Suspend],
         Command::Back => return back(model),
-        Command::Export(kind) => return export(model, kind),
+        Command::ExportDialog => dialog::open_export(model),
+        Command::Export(kind) => return dialog::export_at_once(model, kind),
         Command::Copy => return copy(model),
         Command::CopyAnswer => {
             let answer = model.evidence().and_then(|evidence| evidence.answer.clone());
@@ -89,7 +87,7 @@ fn command_effects(model: &mut Model, command: Command) -> Vec<Effect> {
         }
         Command::Mouse => {
             model.mouse = !model.mouse;
-            model.drag = None;
+            pointer::release(model);
             let text = if model.mouse {
                 "the mouse works in the inspector again"
             } else {
@@ -144,6 +142,10 @@ fn command_effects(model: &mut Model, command: Command) -> Vec<Effect> {
 
 /// One level back: prompt, overlay, error message, filter, zoom, and at last the work that runs.
 fn back(model: &mut Model) -> Vec<Effect> {
+    if pointer::put_back(model) {
+        say(model, "the slider is back where it was taken");
+        return Vec::new();
+    }
     if prompt::leave(model) {
         return Vec::new();
     }
@@ -166,16 +168,6 @@ fn back(model: &mut Model) -> Vec<Effect> {
     }
     say(model, "nothing to go back from: q quits");
     Vec::new()
-}
-
-fn export(model: &mut Model, kind: ExportKind) -> Vec<Effect> {
-    let evidence = model.rows.evidence();
-    if evidence.is_empty() {
-        say(model, "there is nothing to export yet");
-        return Vec::new();
-    }
-    say(model, "exporting …");
-    vec![Effect::Export { kind, evidence, thresholds: model.thresholds.clone() }]
 }
 
 fn copy(model: &mut Model) -> Vec<Effect> {
@@ -232,3 +224,7 @@ fn next_detector(model: &mut Model) {
 #[cfg(test)]
 #[path = "update_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "export_tests.rs"]
+mod export_tests;

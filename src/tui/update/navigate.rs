@@ -2,7 +2,7 @@
 
 use super::say;
 use crate::tui::action::Command;
-use crate::tui::model::{Model, Pane, SliderName};
+use crate::tui::model::{Model, Pane};
 
 /// Applies a movement where the keys are.
 pub fn go(model: &mut Model, command: Command) {
@@ -147,8 +147,9 @@ fn attention(model: &mut Model, command: Command) {
 
 fn sliders(model: &mut Model, command: Command) {
     if let Some(steps) = steps(command, 1) {
-        let at = SliderName::ALL.iter().position(|slider| *slider == model.slider).unwrap_or(0);
-        model.slider = SliderName::ALL[moved(at, steps, SliderName::ALL.len())];
+        let sliders = model.sliders();
+        let at = sliders.iter().position(|slider| *slider == model.slider).unwrap_or(0);
+        model.slider = sliders[moved(at, steps, sliders.len())];
     }
 }
 

@@ -7,6 +7,12 @@ use crate::tui::model::{Model, Pane, SliderName};
 
 /// A press selects what is under it and gives its pane the keys.
 pub fn press(model: &mut Model, target: Target, column: u16, track: (u16, u16)) {
+    if model.dialog.is_some() {
+        if let Target::Dialog(item) = target {
+            super::dialog::press(model, item);
+        }
+        return;
+    }
     if model.overlay.is_some() {
         if target != Target::Overlay {
             model.overlay = None;
@@ -38,9 +44,10 @@ pub fn press(model: &mut Model, target: Target, column: u16, track: (u16, u16)) 
         Target::Track(slider) => {
             select_slider(model, slider);
             model.drag = Some((slider, track.0, track.1));
+            model.held = Some((slider, model.thresholds.clone()));
             drag(model, column);
         }
-        Target::Overlay => {}
+        Target::Overlay | Target::Dialog(_) => {}
     }
     model.refresh();
 }
@@ -48,6 +55,23 @@ pub fn press(model: &mut Model, target: Target, column: u16, track: (u16, u16)) 
 fn select_slider(model: &mut Model, slider: SliderName) {
     model.focus = Pane::Sliders;
     model.slider = slider;
+}
+
+/// Lets the slider go that is held.
+pub fn release(model: &mut Model) {
+    model.drag = None;
+    if model.held.take().is_some() {
+        model.decide_anew();
+    }
+}
+
+/// Puts the slider that is held back to where it was taken; `false` where none is.
+pub fn put_back(model: &mut Model) -> bool {
+    model.drag = None;
+    let Some((_, before)) = model.held.take() else { return false };
+    model.thresholds = before;
+    model.decide_anew();
+    true
 }
 
 /// Sets the slider that is held; beyond its ends it stays at them.
@@ -59,6 +83,9 @@ pub fn drag(model: &mut Model, column: u16) {
 
 /// The wheel scrolls what is under the pointer, wherever the keys are.
 pub fn wheel(model: &mut Model, pane: Option<Pane>, lines: i32) {
+    if model.dialog.is_some() {
+        return;
+    }
     let command = if lines > 0 { Command::Down } else { Command::Up };
     if model.overlay.is_some() {
         for _ in 0..lines.abs() {

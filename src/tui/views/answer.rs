@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::words::{percent, quoted};
+use super::words::{counted, percent, quoted};
 use super::{absent, attention, pane_frame, sentence};
 use crate::evidence::{Evidence, Findings, LabelledSpan, Reading, Status};
+use crate::inspect::{StaleAnswer, stale_answer};
 use crate::tui::hit::Target;
 use crate::tui::model::{Model, Pane, Strip, TokenUnits};
 use crate::tui::theme::{Role, Theme};
@@ -236,6 +237,18 @@ fn span_style(theme: &Theme, score: f64, threshold: f64) -> Style {
     theme.style(Theme::unsupported(score, threshold))
 }
 
+/// The sentence that marks an answer as written from other chunks than those trusted now.
+fn stale(answer: &StaleAnswer) -> String {
+    let StaleAnswer { written_at, written_from, trusted, unread } = *answer;
+    let added =
+        if unread > 0 { format!(", {unread} of them unread when it was written") } else { String::new() };
+    format!(
+        "STALE: written from the {} trusted at alpha {:.3}; now {trusted} are{added}. ",
+        counted(written_from, "chunk", "chunks"),
+        written_at.value()
+    )
+}
+
 fn token_text<'a>(model: &'a Model, reading: &Reading) -> Option<&'a str> {
     let [start, end] = *reading.tokens.get(model.token)?;
     model.evidence()?.answer.as_deref()?.get(start..end)
@@ -252,7 +265,8 @@ fn read_out(model: &Model) -> String {
 /// What the answer's scores say, and about the token under the cursor.
 fn words(model: &Model, evidence: &Evidence, reading: &Reading, findings: &Findings) -> String {
     let threshold = model.thresholds.token;
-    let mut text = match (reading.factuality, findings.consistent, &reading.factuality_absent) {
+    let mut text = stale_answer(evidence, model.thresholds.alpha).as_ref().map_or_else(String::new, stale);
+    text += &match (reading.factuality, findings.consistent, &reading.factuality_absent) {
         (Some(value), Some(true), _) => {
             format!("Consistent: factuality {value:.2} ≥ {:.2}. ", model.thresholds.factuality)
         }

@@ -3,6 +3,7 @@
 mod answer;
 mod attention;
 mod chunks;
+mod dialog;
 mod examples;
 mod footer;
 mod header;
@@ -65,7 +66,13 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer, area: Rect) -> Hi
                 }
                 None => {}
             }
+            if let Some(dialog) = &model.dialog {
+                dialog::draw(&mut canvas, area, model, dialog);
+            }
         }
+    }
+    if theme.ascii {
+        super::theme::write_in_ascii(buffer);
     }
     hits
 }
