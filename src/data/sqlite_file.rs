@@ -48,9 +48,16 @@ pub(crate) fn rows(file: &SourceFile) -> Result<Vec<Object>, DataError> {
             });
         }
     };
+    let names = column_names(&database, &table).map_err(read)?;
     let quoted = table.replace('"', "\"\"");
     let mut statement = database.prepare(&format!("SELECT * FROM \"{quoted}\"")).map_err(read)?;
-    let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    if statement.column_count() != names.len() {
+        let (expected, found) = (names.len(), statement.column_count());
+        return Err(DataError::Read {
+            path: file.shown.clone(),
+            source: std::io::Error::other(format!("expected {expected} columns, found {found}")),
+        });
+    }
     let mut rows = statement.query([]).map_err(read)?;
     let mut records = Vec::new();
     let mut unfolded = Unfolded::of(file);
@@ -64,6 +71,22 @@ pub(crate) fn rows(file: &SourceFile) -> Result<Vec<Object>, DataError> {
         records.push(record);
     }
     Ok(records)
+}
+
+/// Names of the columns that `SELECT *` gives, whatever their bytes: asking a statement for them ends in a panic
+/// where they are no UTF-8.
+fn column_names(database: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
+    let mut statement =
+        database.prepare("SELECT name FROM pragma_table_xinfo(?1) WHERE hidden <> 1 ORDER BY cid")?;
+    let mut rows = statement.query([table])?;
+    let mut names = Vec::new();
+    while let Some(row) = rows.next()? {
+        names.push(match row.get_ref(0)? {
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            _ => String::new(),
+        });
+    }
+    Ok(names)
 }
 
 fn value(value: ValueRef<'_>) -> Json {

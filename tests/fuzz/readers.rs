@@ -500,7 +500,7 @@ fn feature_store() -> Target {
     let place = folder();
     let made = place.path().join("made");
     let shape = ModelShape { layers: 2, heads: 3, hidden_size: 4 };
-    let model = ModelIdentity { name: "made-up".to_owned(), hash: "aa11".to_owned(), shape };
+    let model = ModelIdentity { name: "made-up".to_owned(), hash: "aa11".to_owned(), shape, text: None };
     let header = StoreHeader::new(model, "dd44", &[StateLayer::FinalNorm, StateLayer::Block(1)]);
     let mut store = FeatureStore::open(&made, &header).expect("a store");
     let mut random = Random::new(4);
