@@ -8,6 +8,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
+use crate::certify::guarantee::NOT_CALIBRATED;
 use crate::evidence::{Evidence, RunFile, Thresholds, read_hashed_run};
 use crate::inspect::{self, CertificateSummary, InspectError, Message, Told};
 use crate::report::{Context, RunFacts, html, plain};
@@ -208,7 +209,7 @@ fn on_screen(
         cancel,
         guarantee: Arc::new(move |alpha| match own.get() {
             Some(summary) => summary.sentences(alpha),
-            None => vec!["not calibrated: no chunk can be certified".to_owned()],
+            None => vec![NOT_CALIBRATED.to_owned()],
         }),
         highlighting: showing.highlighting.as_ref().map(|calibration| calibration.artefact.clone()),
         export: Box::new(export),
