@@ -143,8 +143,8 @@ proptest! {
         let whole = index(&corpus);
         let question = parts.join(" ");
         let bare: Vec<String> = crate::text::words(&question).into_iter().map(|word| word.text).collect();
-        let asked = whole.retrieve(&question, 4).unwrap();
-        let plain = whole.retrieve(&bare.join(" "), 4).unwrap();
+        let asked = whole.rank(&question, 4).unwrap();
+        let plain = whole.rank(&bare.join(" "), 4).unwrap();
         prop_assert_eq!(asked.hits, plain.hits);
     }
 }
