@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::data::{Dataset, OpenOptions};
+use crate::evidence::beside;
 use crate::inspect::{HeadFiles, Plan};
 use crate::model::CacheDirectory;
 
@@ -34,6 +35,7 @@ pub fn run(shared: &Shared) -> Outcome {
         defaults: thresholds.clone(),
         thresholds,
         plain: false,
+        annotations: beside(&folder),
         write_html: true,
     };
     show_plan(shared, plan, &showing)

@@ -114,7 +114,8 @@ mod tests {
     fn a_place_that_takes_no_file_says_what_to_do() {
         let folder = tempfile::tempdir().unwrap();
         let thresholds = Thresholds::default();
-        let failed = |name: &str| match write(&request(name, Existing::Ask, &thresholds), &Context::default()) {
+        let failed = |name: &str| match write(&request(name, Existing::Ask, &thresholds), &Context::default())
+        {
             Err(ExportFailure::Failed(reason)) => reason,
             other => panic!("{other:?}"),
         };

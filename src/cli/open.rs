@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::certify::CalibrationArtefact;
 use crate::data::Dataset;
-use crate::evidence::{is_evidence, read_run};
+use crate::evidence::{beside, is_evidence, read_run};
 use crate::inspect::{HeadFiles, HeadSource, Plan};
 
 use super::data_set::{LayoutArguments, describe};
@@ -28,6 +28,9 @@ pub struct OpenArguments {
     inspection: InspectionArguments,
     #[command(flatten)]
     thresholds: ThresholdArguments,
+    /// Keep marks of the reader in this file [default: beside the data, under its name with .annotations.jsonl]
+    #[arg(long, value_name = "FILE")]
+    annotations: Option<PathBuf>,
     /// Linear text instead of the screen, also for screen readers
     #[arg(long)]
     plain: bool,
@@ -74,6 +77,7 @@ pub fn run(shared: &Shared, arguments: &OpenArguments) -> Outcome {
         thresholds: arguments.thresholds.over(&defaults)?,
         defaults,
         plain: arguments.plain,
+        annotations: arguments.annotations.clone().unwrap_or_else(|| beside(path)),
         write_html: false,
     };
     if path.is_file() && is_evidence(&first_line(path)) {

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use crate::evidence::{Evidence, Thresholds};
-use crate::inspect::{self, CertificateSummary, InspectError, Message, Planned};
+use crate::inspect::{self, CertificateSummary, InspectError, Message, Planned, Request};
 use crate::report::{html, plain};
 use crate::tui::{self, ThemeChoice};
 
@@ -29,6 +30,8 @@ pub struct Showing {
     pub defaults: Thresholds,
     /// Text even where there is a screen.
     pub plain: bool,
+    /// Where marks of the reader are kept.
+    pub annotations: PathBuf,
     /// Also write the HTML report when there is no screen.
     pub write_html: bool,
 }
@@ -37,12 +40,19 @@ pub struct Showing {
 pub fn show_plan(shared: &Shared, plan: inspect::Plan, showing: &Showing) -> Outcome {
     let certified = Arc::new(OnceLock::new());
     let own = Arc::clone(&certified);
-    show(shared, showing, &certified, move |cancel, sender| {
+    let (asking, requests) = mpsc::channel();
+    let asking = if plan.dataset.documents.is_empty() {
+        Err("this data set has no documents to search; the questions of its records have passages of their own"
+            .to_owned())
+    } else {
+        Ok(asking)
+    };
+    show(shared, showing, &certified, asking, move |cancel, sender| {
         let mut send = |message| {
             // Nobody listens any more once the screen is closed; the run then stops at `cancel`.
             let _ = sender.send(message);
         };
-        let failure = inspect::run(&plan, cancel, &own, &mut send).err();
+        let failure = inspect::run_and_answer(&plan, cancel, &own, &requests, &mut send).err();
         if let Some(error) = &failure {
             send(Message::Failed(error.to_string()));
         }
@@ -61,7 +71,10 @@ pub fn show_evidence(
     if let Some(summary) = certificate_in(&evidence) {
         let _ = certified.set(summary);
     }
-    show(shared, showing, &certified, move |_, sender| {
+    let asking = Err("this is a run of evidence, without documents and model: open its data set instead \
+                      (ragscope open DATA)"
+        .to_owned());
+    show(shared, showing, &certified, asking, move |_, sender| {
         let planned = evidence
             .iter()
             .map(|one| Planned { row: one.row, id: one.id.clone(), question: one.question.clone() })
@@ -83,6 +96,7 @@ fn show(
     shared: &Shared,
     showing: &Showing,
     certified: &Arc<OnceLock<CertificateSummary>>,
+    asking: Result<Sender<Request>, String>,
     work: impl FnOnce(&AtomicBool, &Sender<Message>) -> Option<InspectError> + Send + 'static,
 ) -> Outcome {
     let interactive = !showing.plain && std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
@@ -92,8 +106,10 @@ fn show(
     let worker_cancel = Arc::clone(&cancel);
     let worker = thread::spawn(move || work(&worker_cancel, &sender));
     if interactive {
-        on_screen(showing, certified, messages, Arc::clone(&cancel), theme)?;
+        on_screen(showing, certified, messages, Arc::clone(&cancel), asking, theme)?;
     } else {
+        // Nobody can ask, so the run ends when its data does.
+        drop(asking);
         as_text(showing, certified, &messages)?;
     }
     match worker.join() {
@@ -120,6 +136,7 @@ fn on_screen(
     certified: &Arc<OnceLock<CertificateSummary>>,
     messages: Receiver<Message>,
     cancel: Arc<AtomicBool>,
+    asking: Result<Sender<Request>, String>,
     theme: ThemeChoice,
 ) -> Outcome {
     let (title, command) = (showing.title.clone(), showing.command.clone());
@@ -140,6 +157,8 @@ fn on_screen(
             None => vec!["not calibrated: no chunk can be certified".to_owned()],
         }),
         export: Box::new(export),
+        asking,
+        marks: tui::KeptMarks::open(&showing.annotations),
         theme,
         depth: None,
     };
@@ -188,7 +207,7 @@ fn as_text(
                 by_row.insert(one.row, *one);
             }
             Message::Finished => complete = true,
-            Message::Planned(_) | Message::Failed(_) => {}
+            Message::Planned(_) | Message::Failed(_) | Message::Stopped | Message::Answer { .. } => {}
         }
     }
     bar.finish_and_clear();

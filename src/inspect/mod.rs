@@ -3,6 +3,8 @@
 //! | file | holds |
 //! |---|---|
 //! | `run` | a whole data set, watched and cached: [`Plan`], [`run`] |
+//! | `request`, `asking` | questions of one's own, answered while a run goes on and after it |
+//! | `model_slot` | the model of a run, loaded when it is needed and kept |
 //! | `inspector` | one record to evidence: [`Inspector`] |
 //! | `shared_prompt` | records whose answers are read together |
 //! | `corpus`, `certificate`, `chunks` | documents indexed; where p-values come from; the chunks of an example |
@@ -11,6 +13,7 @@
 //! | `cache`, `message` | evidence kept between runs; what a watcher is told |
 //! | `extraction`, [`evaluation`] | features of labelled answers; cross-validation and training |
 
+mod asking;
 mod assemble;
 mod cache;
 mod certificate;
@@ -23,9 +26,12 @@ mod extraction;
 mod generation;
 mod inspector;
 mod message;
+mod model_slot;
+mod request;
 mod run;
 mod shared_prompt;
 
+pub use asking::is_asked;
 pub use cache::EvidenceCache;
 pub use certificate::{
     Certificate, CertificateSummary, ScoredQuestions, mode_name, score_questions, source_of, verdict,
@@ -37,6 +43,7 @@ pub use error::InspectError;
 pub use extraction::{Extraction, ExtractionProgress, OnError, extract, identity, store_header};
 pub use generation::{ChunkFilter, Generation, is_generated, is_generated_without_passage};
 pub use inspector::{Inspector, bind_detectors};
-pub use message::{Message, Planned};
-pub use run::{Plan, run};
+pub use message::{AnswerNews, Message, Planned};
+pub use request::{Cancel, Request, RequestSubject};
+pub use run::{Plan, run, run_and_answer};
 pub use shared_prompt::same_prompt_runs;

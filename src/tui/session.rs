@@ -21,13 +21,14 @@ use ratatui::layout::{Rect, Size};
 use super::action::{Action, ExportKind};
 use super::event::{self, Event};
 use super::hit::HitMap;
+use super::marks_writer::{KeptMarks, MarksWriter};
 use super::model::{Guarantee, Model, Phase};
 use super::terminal::{self, FrameWriter, TerminalGuard};
 use super::theme::{ColourDepth, Theme, ThemeChoice};
 use super::update::{self, Effect, Existing, ExportFailure, ExportOrder};
 use super::{clipboard, views};
 use crate::evidence::{Evidence, Thresholds};
-use crate::inspect::Message;
+use crate::inspect::{AnswerNews, Message, Request};
 
 /// What is to be written.
 #[derive(Debug, Clone, Copy)]
@@ -63,6 +64,10 @@ pub struct Session {
     /// What is guaranteed at an alpha, in plain sentences, the most important first.
     pub guarantee: Guarantee,
     pub export: Export,
+    /// Where questions go, or why none can be asked. When the sender is dropped, nobody asks any more.
+    pub asking: Result<Sender<Request>, String>,
+    /// Marks of the reader, and where they are kept.
+    pub marks: KeptMarks,
     pub theme: ThemeChoice,
     /// `None`: found out from the environment.
     pub depth: Option<ColourDepth>,
@@ -121,18 +126,28 @@ pub fn run(session: Session) -> Result<Outcome, TuiError> {
     terminal_event::poll(Duration::ZERO).map_err(failed("starting to listen for changes of size"))?;
     read_terminal(sender.clone()).map_err(failed("starting to read keys"))?;
     forward(session.messages, sender.clone()).map_err(failed("starting to listen to the run"))?;
-    let exports = exporter(session.export, sender).map_err(failed("starting the writer of exports"))?;
+    let exports =
+        exporter(session.export, sender.clone()).map_err(failed("starting the writer of exports"))?;
     let mut model = Model::new(&session.title, session.thresholds, session.defaults, session.guarantee);
+    model.annotating = session.marks.annotating();
+    model.notices.extend(session.marks.notices);
+    model.asking = session.asking.as_ref().map(drop).map_err(Clone::clone);
+    let marks = session.marks.file.ok().map(|file| MarksWriter::start(file, sender)).transpose();
+    let marks = marks.map_err(failed("starting the writer of marks"))?;
     let out = FrameWriter::new(io::stdout());
     let mut screen = Terminal::new(CrosstermBackend::new(out)).map_err(failed("measuring the screen"))?;
     let mut exported = Vec::new();
-    let mut outside = Outside { cancel: &session.cancel, exports: &exports };
+    let asking = session.asking.as_ref().ok();
+    let mut outside = Outside { cancel: &session.cancel, exports: &exports, asking, marks: marks.as_ref() };
     let result = drive(&mut screen, &mut model, &theme, &events, &mut exported, &mut outside);
     session.cancel.store(true, Ordering::SeqCst);
+    model.rows.open_answers().for_each(|asked| asked.cancel.cancel());
     drop(guard);
+    let unsaved = marks.and_then(|marks| marks.finish(&mut model.annotating));
     result.map_err(failed("drawing"))?;
     let mut notices = model.notices;
     notices.extend(terminal::take_panics());
+    notices.extend(unsaved);
     let failed = match model.run.phase {
         Phase::Failed(reason) => Some(reason),
         _ => None,
@@ -149,6 +164,8 @@ trait Effects {
 struct Outside<'a> {
     cancel: &'a AtomicBool,
     exports: &'a Sender<ExportOrder>,
+    asking: Option<&'a Sender<Request>>,
+    marks: Option<&'a MarksWriter>,
 }
 
 impl Effects for Outside<'_> {
@@ -160,6 +177,20 @@ impl Effects for Outside<'_> {
                 if self.exports.send(order).is_err() {
                     let failure = ExportFailure::Failed("the writer of exports has ended".into());
                     return Ok(Some(Action::Exported(Err(failure))));
+                }
+            }
+            Effect::Ask(request) => {
+                let row = request.row;
+                if self.asking.is_none_or(|asking| asking.send(request).is_err()) {
+                    let news = AnswerNews::Failed("the inspection has ended".into());
+                    return Ok(Some(Action::Message(Message::Answer { row, news })));
+                }
+            }
+            Effect::CancelAnswer(cancel) => cancel.cancel(),
+            Effect::SaveMarks(marks) => {
+                if self.marks.is_none_or(|writer| !writer.send(marks)) {
+                    let failure = Err("the writer of marks has ended".to_owned());
+                    return Ok(Some(Action::MarksSaved(Box::new(failure))));
                 }
             }
             Effect::Copy(text) => {

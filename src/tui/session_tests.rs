@@ -92,7 +92,10 @@ fn a_writer_that_panics_is_an_export_that_failed() {
         picture: None,
     };
     jobs.send(job).unwrap();
-    assert_eq!(events.recv().unwrap(), Event::Exported(Err(ExportFailure::Failed("the writer panicked".into()))));
+    assert_eq!(
+        events.recv().unwrap(),
+        Event::Exported(Err(ExportFailure::Failed("the writer panicked".into())))
+    );
 }
 
 #[test]

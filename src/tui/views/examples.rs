@@ -8,12 +8,17 @@ use super::words::counted;
 use super::{pane_frame, sentence};
 use crate::evidence::Status;
 use crate::tui::hit::Target;
-use crate::tui::model::{Model, Pane, Row, Tally};
+use crate::tui::model::{AskState, Model, Pane, Row, Tally};
 use crate::tui::theme::Role;
 use crate::tui::widgets::Canvas;
 
 /// Glyph and role of how far an example got and what was decided.
 fn status(row: &Row, tally: Option<Tally>) -> (&'static str, Role) {
+    match row.asked.as_ref().map(|asked| &asked.state) {
+        Some(AskState::Waiting) => return ("·", Role::Warning),
+        Some(AskState::Working(_)) => return ("…", Role::Warning),
+        _ => {}
+    }
     let Some(evidence) = &row.evidence else { return ("·", Role::Muted) };
     match evidence.status {
         Status::Error => ("×", Role::Error),
@@ -67,10 +72,21 @@ fn draw_row(canvas: &mut Canvas<'_>, area: Rect, row: &Row, tally: Option<Tally>
     // On the selected line the glyph keeps its own colour, the rest takes the line's.
     let text = if selected { canvas.style(Role::Selected) } else { text };
     let end = canvas.write_all(area, 1, 0, &[(glyph, style), (&count, style), (" ", text)]);
-    canvas.write(area, end, 0, &row.question, text);
+    let mark = canvas.style(if selected { Role::Selected } else { Role::Key });
+    let asked = asked_mark(row);
+    canvas.write_all(area, end, 0, &[(asked, mark), (&row.question, text)]);
     if selected {
         let bar = canvas.style(Role::Focus);
         canvas.glyph(area, 0, 0, '▌', bar);
+    }
+}
+
+/// What stands before a question that was asked here.
+fn asked_mark(row: &Row) -> &'static str {
+    match &row.asked {
+        None => "",
+        Some(asked) if asked.trusted_only => "»✓ ",
+        Some(_) => "» ",
     }
 }
 
@@ -115,6 +131,7 @@ pub fn draw_strip(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
         (spans.as_str(), style),
         (row.id.as_str(), muted),
         ("  ", muted),
+        (asked_mark(row), muted),
         (row.question.as_str(), strong),
     ];
     canvas.write_all(area, 1, 0, &pieces);

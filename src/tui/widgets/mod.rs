@@ -2,6 +2,7 @@
 
 mod canvas;
 mod heat_map;
+mod marks_line;
 mod p_value_bar;
 mod score_strip;
 mod slider;
@@ -9,6 +10,7 @@ mod span_text;
 
 pub use canvas::{Canvas, width};
 pub use heat_map::{HeatMap, heat_cell};
+pub use marks_line::marks_line;
 pub use p_value_bar::p_value_bar;
 pub use score_strip::{gold_line, score_strip};
 pub use slider::{Slider, slider};

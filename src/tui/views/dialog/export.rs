@@ -47,11 +47,8 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, dialog: &ExportD
     row += text_field(canvas, line(row, 2), &dialog.name, has(ExportField::Name));
 
     row += u16::from(inside.height > row + 3);
-    let foot = Rect {
-        y: inside.y + row.min(inside.height),
-        height: inside.height.saturating_sub(row),
-        ..inside
-    };
+    let foot =
+        Rect { y: inside.y + row.min(inside.height), height: inside.height.saturating_sub(row), ..inside };
     let (text, role) = foot_words(dialog);
     let style = canvas.style(role);
     canvas.write_wrapped(foot, &text, style);
@@ -96,9 +93,10 @@ fn foot_words(dialog: &ExportDialog) -> (String, Role) {
             (text.to_owned(), Role::Muted)
         }
         ExportStage::Writing => ("writing …".to_owned(), Role::Text),
-        ExportStage::Exists(path) => {
-            (format!("{path} is there already: y replaces it, b writes beside it, n goes back."), Role::Warning)
-        }
+        ExportStage::Exists(path) => (
+            format!("{path} is there already: y replaces it, b writes beside it, n goes back."),
+            Role::Warning,
+        ),
         ExportStage::Refused(reason) => (format!("Nothing was written: {reason}"), Role::Error),
     }
 }

@@ -1,6 +1,8 @@
 //! The dialog that is open: one file per question. A dialog says by itself which keys it takes.
 
+mod ask;
 mod export;
+mod marks;
 
 use ratatui::layout::Rect;
 
@@ -11,7 +13,9 @@ use crate::tui::widgets::{Canvas, width, wrap};
 
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, dialog: &Dialog) {
     match dialog {
+        Dialog::Ask(dialog) => ask::draw(canvas, area, model, dialog),
         Dialog::Export(dialog) => export::draw(canvas, area, model, dialog),
+        Dialog::Marks(dialog) => marks::draw(canvas, area, model, dialog),
     }
 }
 
@@ -19,12 +23,8 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, dialog: &Dialog)
 fn frame(canvas: &mut Canvas<'_>, area: Rect, size: (u16, u16), title: &str, keys: &str) -> Rect {
     let width = size.0.min(area.width.saturating_sub(2));
     let height = size.1.min(area.height.saturating_sub(2));
-    let place = Rect {
-        x: area.x + (area.width - width) / 2,
-        y: area.y + (area.height - height) / 2,
-        width,
-        height,
-    };
+    let place =
+        Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height };
     canvas.clear(place);
     let focus = canvas.style(Role::Focus);
     canvas.hits.add(place, Target::Dialog(DialogItem::Inside));
