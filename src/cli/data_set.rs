@@ -19,7 +19,7 @@ pub struct DataArguments {
 }
 
 /// What the user says about the layout.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct LayoutArguments {
     /// Read it as this format instead of the detected one; an unknown name lists them all
     #[arg(long, value_name = "FORMAT")]

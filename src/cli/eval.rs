@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::detect::MlpSettings;
-use crate::inspect::evaluation::{EvaluationSettings, ScoreCache, TokenMethod, evaluate};
+use crate::inspect::evaluation::{
+    EvaluationSettings, FeaturePool, Protocol, ScoreCache, TokenMethod, evaluate,
+};
 
 use super::data_set::DataArguments;
 use super::features::{FeatureArguments, Features};
@@ -54,8 +56,10 @@ pub fn run(shared: &Shared, arguments: &EvalArguments) -> Outcome {
         seed: arguments.seed,
         ..standard
     };
+    let pool = FeaturePool::of(&store);
+    let protocol = Protocol::cross_validation(&pool, &folds).map_err(Failure::input)?;
     let report =
-        evaluate(&store, &folds, &settings, &mut ScoreCache::default(), &mut |step| output::tell(step))
+        evaluate(&pool, &protocol, &settings, &mut ScoreCache::default(), &mut |step| output::tell(step))
             .map_err(Failure::input)?;
     let text = if arguments.json {
         serde_json::to_string_pretty(&report).map_err(Failure::input)? + "\n"

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use clap::Args;
 
-use crate::data::{Dataset, grouped_folds};
+use crate::data::{Dataset, Row, grouped_folds};
 use crate::evidence::{AnnotationFile, merge_labels};
 use crate::inspect::evaluation::FeatureStore;
 use crate::inspect::{Corpus, InspectError, OnError, store_header};
@@ -19,9 +19,9 @@ use super::signals::{cancel_on_interrupt, cancelled};
 use super::{Failure, Outcome, Shared, output};
 
 /// Options of commands that need features.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct FeatureArguments {
-    /// Keep the features in this folder instead of the cache directory; a killed run continues
+    /// Keep the features of DATA in this folder instead of the cache directory; a killed run continues
     #[arg(long, value_name = "FOLDER")]
     store: Option<PathBuf>,
     /// Chunks retrieved for answers that came without passages
@@ -30,9 +30,19 @@ pub struct FeatureArguments {
     /// Marks made in the inspector: they become labels (a false alarm removes one, a missed span adds one)
     #[arg(long, value_name = "FILE")]
     annotations: Option<PathBuf>,
+    /// Read no more than the first N passages of an answer; prompts of whole pages take long
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    passages: Option<u32>,
     /// What happens to an answer that cannot be read, or has features that are not finite
     #[arg(long, value_enum, default_value_t = OnErrorArgument::Skip)]
     on_error: OnErrorArgument,
+}
+
+impl FeatureArguments {
+    /// The same for a further data set, whose features stay in the cache directory.
+    pub fn in_cache(&self) -> Self {
+        Self { store: None, ..self.clone() }
+    }
 }
 
 /// [`OnError`] on the command line.
@@ -61,6 +71,18 @@ impl Features {
     }
 }
 
+/// Leaves each record its first `most` passages; how many records had more.
+fn keep_passages(dataset: &mut Dataset, most: usize) -> usize {
+    let mut cut = 0;
+    for row in &mut dataset.rows {
+        if let Row::Example(example) = row {
+            cut += usize::from(example.passages.len() > most);
+            example.passages.truncate(most);
+        }
+    }
+    cut
+}
+
 /// Opens data and model, reads what is not in the store yet.
 pub fn extract(shared: &Shared, data: &DataArguments, arguments: &FeatureArguments) -> Outcome<Features> {
     let placement = shared.placement()?;
@@ -68,17 +90,22 @@ pub fn extract(shared: &Shared, data: &DataArguments, arguments: &FeatureArgumen
     if let Some(path) = &arguments.annotations {
         annotate(&mut dataset, path)?;
     }
+    let cut = arguments.passages.map_or(0, |most| keep_passages(&mut dataset, most as usize));
     let cache = cache_directory()?;
     let location = ModelLocation::parse(shared.model.as_deref(), &cache).map_err(Failure::model)?;
     let model = LanguageModel::open_on(&location, &cache, placement).map_err(Failure::model)?;
-    let header = store_header(&model, &dataset);
+    let mut header = store_header(&model, &dataset);
+    let mut suffix = placement.suffix().to_owned();
+    if let (Some(most), true) = (arguments.passages, cut > 0) {
+        output::tell(&format!(
+            "read with their first {most} passages: {cut} of {} records",
+            dataset.rows.len()
+        ));
+        header.settings.insert("passages".to_owned(), most.to_string());
+        suffix = format!("-{most}-passages{suffix}");
+    }
     let folder = arguments.store.clone().unwrap_or_else(|| {
-        cache.path().join("features").join(format!(
-            "{}-{}{}",
-            header.data_hash,
-            header.model.hash,
-            placement.suffix()
-        ))
+        cache.path().join("features").join(format!("{}-{}{suffix}", header.data_hash, header.model.hash))
     });
     let mut store = FeatureStore::open(&folder, &header).map_err(Failure::input)?;
     let corpus = if dataset.documents.is_empty() {

@@ -1,14 +1,18 @@
-//! `ragscope lab`: every detector of the papers and our own, compared fairly on one data set.
+//! `ragscope lab`: every detector of the papers and our own, compared fairly on one data set, or trained on one and
+//! tested on another.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use crate::detect::MlpSettings;
-use crate::inspect::evaluation::{EvaluationReport, EvaluationSettings, ScoreCache, evaluate};
+use crate::inspect::evaluation::{
+    EvaluationReport, EvaluationSettings, FeaturePool, FeatureStore, MoreTraining, Protocol, ScoreCache,
+    evaluate,
+};
 
-use super::data_set::DataArguments;
+use super::data_set::{DataArguments, LayoutArguments};
 use super::features::{FeatureArguments, Features};
 use super::{Failure, Outcome, Shared, output};
 
@@ -19,6 +23,15 @@ pub struct LabArguments {
     data: DataArguments,
     #[command(flatten)]
     features: FeatureArguments,
+    /// Train on all of DATA and judge on this data set; thresholds come from out-of-fold scores of DATA
+    #[arg(long, value_name = "OTHER")]
+    test: Option<PathBuf>,
+    /// Every trained row once more with this data set in all its trainings; may be given several times
+    #[arg(long, value_name = "MORE")]
+    also_train: Vec<PathBuf>,
+    /// Who trains and who is judged
+    #[arg(long, value_enum, default_value_t = Splits::Auto, conflicts_with = "test")]
+    splits: Splits,
     /// Folds; answers to one source never straddle them
     #[arg(long, default_value_t = 5)]
     folds: usize,
@@ -36,28 +49,55 @@ pub struct LabArguments {
     force: bool,
 }
 
-/// Extracts features (once), trains every detector by grouped cross-validation (each once; an interrupted run goes on),
-/// prints and writes the tables.
+/// How a data set is divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Splits {
+    /// The data set's own splits where its answers name train, dev and test, else folds
+    Auto,
+    /// Trained on its train split, chosen on dev, judged on test
+    Official,
+    /// Cross-validation over all answers
+    Folds,
+}
+
+/// Extracts features (once), trains every detector (each once; an interrupted run goes on), prints and writes the
+/// tables.
 pub fn run(shared: &Shared, arguments: &LabArguments) -> Outcome {
-    let features = super::features::extract(shared, &arguments.data, &arguments.features)?;
-    let folds = features.folds(arguments.folds, arguments.seed);
-    let Features { store, .. } = features;
+    let main = super::features::extract(shared, &arguments.data, &arguments.features)?;
+    let folds = main.folds(arguments.folds, arguments.seed);
+    let features = arguments.features.in_cache();
+    let others: Vec<(String, FeatureStore)> = arguments
+        .test
+        .iter()
+        .chain(&arguments.also_train)
+        .map(|path| {
+            let data = DataArguments { data: path.clone(), layout: LayoutArguments::default() };
+            let Features { store, .. } = super::features::extract(shared, &data, &features)?;
+            Ok((short_name(path), store))
+        })
+        .collect::<Outcome<_>>()?;
+    let stores = std::iter::once(&main.store).chain(others.iter().map(|(_, store)| store)).collect();
+    let pool = FeaturePool::new(stores).map_err(Failure::input)?;
+    let protocol = protocol(&pool, &folds, arguments).map_err(Failure::input)?;
+    output::tell(&protocol.kind().sentence());
     let mlp = MlpSettings { seed: arguments.seed, ..MlpSettings::default() };
-    let mut settings = EvaluationSettings::laboratory(store.header(), &mlp);
+    let mut settings = EvaluationSettings::laboratory(pool.header(), &mlp);
     settings.seed = arguments.seed;
-    if !arguments.methods.is_empty() {
-        let wanted = |name: &str| arguments.methods.iter().any(|part| name.contains(part.as_str()));
-        settings.methods.retain(|method| wanted(method.name()));
-        if settings.methods.is_empty() {
-            return Err(Failure::Usage("--methods names no row of the laboratory".to_owned()));
-        }
+    settings.only.clone_from(&arguments.methods);
+    let first = 1 + usize::from(arguments.test.is_some());
+    settings.more_training = more_training(&pool, &others[first - 1..], first);
+    if !settings.more_training.is_empty() {
+        settings = settings.comparing_training(pool.header());
     }
-    let mut cache = ScoreCache::on_disk(&store.folder().join("scores"));
+    let mut cache = ScoreCache::on_disk(&main.store.folder().join("scores"));
     let started = Instant::now();
-    let report = evaluate(&store, &folds, &settings, &mut cache, &mut |step| {
+    let report = evaluate(&pool, &protocol, &settings, &mut cache, &mut |step| {
         output::tell(&format!("{:>5.0} s  {step}", started.elapsed().as_secs_f64()));
     })
     .map_err(Failure::input)?;
+    if report.rows.is_empty() && report.lookback.is_empty() && report.skipped.is_empty() {
+        return Err(Failure::Usage("--methods names no row of the laboratory".to_owned()));
+    }
     output::tell(&format!("compared in {:.0} s", started.elapsed().as_secs_f64()));
     if let Some(folder) = &arguments.output {
         std::fs::create_dir_all(folder).map_err(Failure::input)?;
@@ -67,6 +107,46 @@ pub fn run(shared: &Shared, arguments: &LabArguments) -> Outcome {
         output::tell_written(folder);
     }
     output::print(&report.to_text())
+}
+
+fn protocol(
+    pool: &FeaturePool<'_>,
+    folds: &[usize],
+    arguments: &LabArguments,
+) -> Result<Protocol, crate::inspect::evaluation::EvaluationError> {
+    let official = match arguments.splits {
+        Splits::Auto => Protocol::has_official_splits(pool),
+        Splits::Official => true,
+        Splits::Folds => false,
+    };
+    if arguments.test.is_some() {
+        Protocol::transfer(pool, folds)
+    } else if official {
+        Protocol::official_splits(pool)
+    } else {
+        Protocol::cross_validation(pool, folds)
+    }
+}
+
+/// Each further data set by itself, and all together where there are several. `first`: number of the first one's store.
+fn more_training(
+    pool: &FeaturePool<'_>,
+    others: &[(String, FeatureStore)],
+    first: usize,
+) -> Vec<MoreTraining> {
+    let numbered = others.iter().enumerate().map(|(number, (name, _))| (first + number, name));
+    let mut all: Vec<MoreTraining> =
+        numbered.clone().map(|(store, name)| MoreTraining::new(pool, name, &[store])).collect();
+    if others.len() > 1 {
+        let stores: Vec<usize> = numbered.map(|(store, _)| store).collect();
+        all.push(MoreTraining::new(pool, "all of these", &stores));
+    }
+    all
+}
+
+/// The name of a file without its ending, or of a folder.
+fn short_name(path: &Path) -> String {
+    path.file_stem().map_or_else(|| "more".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 fn files(report: &EvaluationReport) -> Outcome<Vec<(String, String)>> {

@@ -7,12 +7,12 @@ use clap::Args;
 
 use crate::certify::CalibrationArtefact;
 use crate::data::Dataset;
-use crate::evidence::{beside, is_evidence, read_run};
+use crate::evidence::{beside, is_evidence};
 use crate::inspect::{HeadFiles, HeadSource, Plan};
 
 use super::data_set::{LayoutArguments, describe};
 use super::models::cache_directory;
-use super::session::{Showing, failure_of, show_evidence, show_plan};
+use super::session::{Showing, failure_of, show_plan, show_run};
 use super::thresholds::ThresholdArguments;
 use super::{Failure, Outcome, Shared, output};
 
@@ -81,8 +81,7 @@ pub fn run(shared: &Shared, arguments: &OpenArguments) -> Outcome {
         write_html: false,
     };
     if path.is_file() && is_evidence(&first_line(path)) {
-        let (evidence, notice) = read_run(path).map_err(Failure::input)?;
-        return show_evidence(shared, evidence, notice, &showing);
+        return show_run(shared, path, &showing);
     }
     let dataset = Dataset::open(path, &arguments.layout.options()?).map_err(Failure::input)?;
     for line in describe(&dataset) {

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
-use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
-use crate::evidence::{Evidence, Thresholds};
-use crate::inspect::{self, CertificateSummary, InspectError, Message, Planned, Request};
+use crate::evidence::{Evidence, RunFile, Thresholds, read_run};
+use crate::inspect::{self, CertificateSummary, InspectError, Message, Request};
 use crate::report::{html, plain};
 use crate::tui::{self, ThemeChoice};
 
@@ -56,12 +56,56 @@ pub fn show_plan(shared: &Shared, plan: inspect::Plan, showing: &Showing) -> Out
         if let Some(error) = &failure {
             send(Message::Failed(error.to_string()));
         }
-        failure
+        failure.map(failure_of)
     })
 }
 
-/// Shows evidence that exists already.
-pub fn show_evidence(
+/// Records of a run that are read at once while the screen is there: the first few fill it.
+const FIRST_RECORDS: usize = 4;
+const MORE_RECORDS: usize = 128;
+
+/// Shows evidence that exists already: on the screen while it is being read.
+pub fn show_run(shared: &Shared, path: &Path, showing: &Showing) -> Outcome {
+    if !is_interactive(showing) {
+        let (evidence, notice) = read_run(path).map_err(Failure::input)?;
+        return show_evidence(shared, evidence, notice, showing);
+    }
+    let mut file = RunFile::open(path).map_err(Failure::input)?;
+    let certified = Arc::new(OnceLock::new());
+    let own = Arc::clone(&certified);
+    // What cannot be read at all needs no screen.
+    let mut records = file.next_records(FIRST_RECORDS).map_err(Failure::input)?;
+    show(shared, showing, &certified, no_questions(), move |cancel, sender| {
+        while !records.is_empty() && !cancel.load(Ordering::SeqCst) {
+            if own.get().is_none()
+                && let Some(summary) = certificate_in(&records)
+            {
+                let _ = own.set(summary);
+            }
+            let stage = Message::Stage(format!("reading the run: {:.0} %", 100.0 * file.share_read()));
+            let messages =
+                std::iter::once(stage).chain(records.into_iter().map(|one| Message::Evidence(Box::new(one))));
+            for message in messages {
+                sender.send(message).ok()?;
+            }
+            records = match file.next_records(MORE_RECORDS) {
+                Ok(records) => records,
+                Err(error) => {
+                    sender.send(Message::Failed(error.to_string())).ok()?;
+                    return Some(Failure::input(error));
+                }
+            };
+        }
+        let notice = file.torn().map(|torn| Message::Notice(torn.to_owned()));
+        for message in notice.into_iter().chain(std::iter::once(Message::Finished)) {
+            sender.send(message).ok()?;
+        }
+        None
+    })
+}
+
+/// Shows evidence that is read already.
+fn show_evidence(
     shared: &Shared,
     evidence: Vec<Evidence>,
     notice: Option<String>,
@@ -71,25 +115,28 @@ pub fn show_evidence(
     if let Some(summary) = certificate_in(&evidence) {
         let _ = certified.set(summary);
     }
-    let asking = Err("this is a run of evidence, without documents and model: open its data set instead \
-                      (ragscope open DATA)"
-        .to_owned());
-    show(shared, showing, &certified, asking, move |_, sender| {
-        let planned = evidence
-            .iter()
-            .map(|one| Planned { row: one.row, id: one.id.clone(), question: one.question.clone() })
-            .collect();
-        let messages = std::iter::once(Message::Planned(planned))
-            .chain(notice.map(Message::Notice))
+    show(shared, showing, &certified, no_questions(), move |_, sender| {
+        let messages = notice
+            .map(Message::Notice)
+            .into_iter()
             .chain(evidence.into_iter().map(|one| Message::Evidence(Box::new(one))))
             .chain(std::iter::once(Message::Finished));
         for message in messages {
-            if sender.send(message).is_err() {
-                break;
-            }
+            sender.send(message).ok()?;
         }
         None
     })
+}
+
+/// Why a run of evidence answers no questions.
+fn no_questions() -> Result<Sender<Request>, String> {
+    Err("this is a run of evidence, without documents and model: open its data set instead (ragscope open DATA)"
+        .to_owned())
+}
+
+/// Whether there is someone at a screen.
+fn is_interactive(showing: &Showing) -> bool {
+    !showing.plain && std::io::stdout().is_terminal() && std::io::stdin().is_terminal()
 }
 
 fn show(
@@ -97,9 +144,9 @@ fn show(
     showing: &Showing,
     certified: &Arc<OnceLock<CertificateSummary>>,
     asking: Result<Sender<Request>, String>,
-    work: impl FnOnce(&AtomicBool, &Sender<Message>) -> Option<InspectError> + Send + 'static,
+    work: impl FnOnce(&AtomicBool, &Sender<Message>) -> Option<Failure> + Send + 'static,
 ) -> Outcome {
-    let interactive = !showing.plain && std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
+    let interactive = is_interactive(showing);
     let theme: ThemeChoice = shared.theme.parse().map_err(Failure::Usage)?;
     let cancel = if interactive { Arc::new(AtomicBool::new(false)) } else { cancel_on_interrupt() };
     let (sender, messages) = mpsc::channel();
@@ -115,7 +162,7 @@ fn show(
     match worker.join() {
         Ok(_) if !interactive && cancelled(&cancel) => Err(Failure::Interrupted),
         Ok(None) => Ok(()),
-        Ok(Some(error)) => Err(failure_of(error)),
+        Ok(Some(failure)) => Err(failure),
         Err(_) => Err(Failure::input_message("the inspection ended in a panic; what was finished is kept")),
     }
 }

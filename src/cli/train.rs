@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use crate::detect::{AnswerFeatures, CortexSettings, FeatureBlock, MlpSettings};
 use crate::inspect::evaluation::{
-    EvaluationSettings, StoreHeader, TokenClassifier, train_answer_head, train_token_head,
+    EvaluationSettings, FeaturePool, StoreHeader, TokenClassifier, train_answer_head, train_token_head,
 };
 use crate::reading::StateLayer;
 
@@ -99,9 +99,10 @@ pub fn run(shared: &Shared, arguments: &TrainArguments) -> Outcome {
     let with_residual = matches!(arguments.cortex, CortexFeatures::DifferenceAndResidual);
     let blocks: Vec<FeatureBlock> = CortexSettings { layer, with_residual, renormalised: false }.blocks();
     let mlp = arguments.perceptron.settings(arguments.seed);
+    let pool = FeaturePool::of(&store);
     let mut progress = |step: &str| output::tell(step);
     let token = train_token_head(
-        &store,
+        &pool,
         &folds,
         "cortex",
         &blocks,
@@ -112,7 +113,7 @@ pub fn run(shared: &Shared, arguments: &TrainArguments) -> Outcome {
     .map_err(Failure::input)?;
     progress("look-back, full context");
     let answer =
-        train_answer_head(&store, &folds, "lookback", AnswerFeatures::FullContext, Some(PAPER_C), &settings)
+        train_answer_head(&pool, &folds, "lookback", AnswerFeatures::FullContext, Some(PAPER_C), &settings)
             .map_err(Failure::input)?;
     std::fs::create_dir_all(&arguments.output).map_err(Failure::input)?;
     let write =

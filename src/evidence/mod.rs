@@ -6,6 +6,7 @@ mod decide;
 mod findings;
 mod highlighting;
 mod record;
+mod run_file;
 mod store;
 mod thresholds;
 
@@ -20,5 +21,6 @@ pub use highlighting::{HighlightingError, LabelledAnswers, labelled_answers, sco
 pub use record::{
     ChunkEvidence, DetectorScores, Evidence, LabelledSpan, Lookback, Provenance, Reading, SCHEMA, Status,
 };
-pub use store::{EvidenceError, is_evidence, parse_line, read_run, write_line};
+pub use run_file::{RunFile, read_run};
+pub use store::{EvidenceError, is_evidence, parse_line, write_line};
 pub use thresholds::Thresholds;

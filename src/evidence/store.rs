@@ -1,10 +1,9 @@
 //! Evidence on disk: one JSON line per example.
 
-use std::io::{self, BufRead, Write};
-use std::path::Path;
+use std::io::{self, Write};
 
 use super::record::{Evidence, SCHEMA};
-use crate::text::{escaped_json, visible_line, visible_path};
+use crate::text::{escaped_json, visible_line};
 
 /// Why evidence could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -50,9 +49,20 @@ pub fn is_evidence(first_line: &str) -> bool {
 
 /// Parses one line. `line` is its number from 1, for the message.
 pub fn parse_line(text: &str, line: usize) -> Result<Evidence, EvidenceError> {
-    let value: serde_json::Value = serde_json::from_str(text)
-        .map_err(|error| EvidenceError::Line { line, problem: format!("but it is no JSON: {error}") })?;
-    match value.get("schema").and_then(serde_json::Value::as_str) {
+    let no_json = |error| EvidenceError::Line { line, problem: format!("but it is no JSON: {error}") };
+    let unfit = |error: &serde_json::Error| EvidenceError::Line {
+        line,
+        problem: format!("but a field does not fit: {}", visible_line(&error.to_string())),
+    };
+    // What has no schema is told apart from a record with a field that does not fit; the rest is skipped
+    // here, which costs little.
+    let header: Header = match serde_json::from_str(text) {
+        Ok(header) => header,
+        Err(error) if error.is_data() && text.trim_start().starts_with('{') => return Err(unfit(&error)),
+        Err(error) if error.is_data() => Header { schema: None },
+        Err(error) => return Err(no_json(error)),
+    };
+    match header.schema.as_ref().and_then(serde_json::Value::as_str) {
         None => {
             return Err(EvidenceError::Line { line, problem: "but it has no \"schema\" field".to_owned() });
         }
@@ -61,44 +71,16 @@ pub fn parse_line(text: &str, line: usize) -> Result<Evidence, EvidenceError> {
         }
         Some(_) => {}
     }
-    let evidence: Evidence = serde_json::from_value(value).map_err(|error| EvidenceError::Line {
-        line,
-        problem: format!("but a field does not fit: {}", visible_line(&error.to_string())),
-    })?;
+    let evidence: Evidence = serde_json::from_str(text).map_err(|error| unfit(&error))?;
     check(&evidence).map_err(|problem| EvidenceError::Line { line, problem })?;
     Ok(evidence)
 }
 
-/// Reads a whole run. A torn last line (a run that was killed while writing) is left out and said.
-pub fn read_run(path: &Path) -> Result<(Vec<Evidence>, Option<String>), EvidenceError> {
-    let unreadable = |source| EvidenceError::Read { path: visible_path(path), source };
-    let file = std::fs::File::open(path).map_err(unreadable)?;
-    let mut reader = io::BufReader::new(file);
-    let mut run = Vec::new();
-    let mut line = 0;
-    let mut bytes = Vec::new();
-    loop {
-        bytes.clear();
-        if reader.read_until(b'\n', &mut bytes).map_err(unreadable)? == 0 {
-            return Ok((run, None));
-        }
-        line += 1;
-        let complete = bytes.ends_with(b"\n");
-        let text = String::from_utf8_lossy(&bytes);
-        if text.trim().is_empty() {
-            continue;
-        }
-        match parse_line(text.trim_end(), line) {
-            Ok(evidence) => run.push(evidence),
-            Err(EvidenceError::Line { .. }) if !complete && line > 1 => {
-                return Ok((
-                    run,
-                    Some(format!("line {line} is cut off and was left out: the run did not end")),
-                ));
-            }
-            Err(error) => return Err(error),
-        }
-    }
+/// The only field that is looked at before all others.
+#[derive(serde::Deserialize)]
+struct Header {
+    #[serde(default)]
+    schema: Option<serde_json::Value>,
 }
 
 /// Writes one record as one line. What acts on a terminal or, for some readers, ends a line (U+2028,

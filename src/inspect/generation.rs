@@ -14,7 +14,11 @@ const GENERATED_BY: &str = "generated_by";
 const GENERATION: &str = "generation";
 const FILTER: &str = "generation_filter";
 const GENERATED_FROM: &str = "generated_from";
+const REASONING: &str = "generated_reasoning";
 const NO_PASSAGE: &str = "no passage";
+
+/// Round what a reasoning model writes before its answer (Qwen3, DeepSeek-R1).
+const THINKING: (&str, &str) = ("<think>", "</think>");
 
 /// Which chunks an answer is written from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -100,8 +104,23 @@ impl Generation {
             }
             StopReason::StopToken => {}
         }
-        if written.generated.text.trim().is_empty() {
+        let (reasoning, text) = match without_reasoning(&written.generated.text) {
+            Some(parts) => parts,
+            None => {
+                let reason = "the model had not ended its reasoning when its answer was cut; \
+                              --max-new-tokens gives it more";
+                return nothing(evidence, reason.to_owned());
+            }
+        };
+        if text.trim().is_empty() {
             return nothing(evidence, "the model ended its answer before the first word".to_owned());
+        }
+        if let Some(reasoning) = reasoning {
+            evidence.provenance.settings.insert(REASONING.to_owned(), reasoning.to_owned());
+            evidence.notices.push(format!(
+                "the model reasoned in {} words before its answer; they are kept apart and not scored",
+                reasoning.split_whitespace().count()
+            ));
         }
         let read = match evidence.chunks.len() {
             0 => String::new(),
@@ -111,7 +130,7 @@ impl Generation {
         evidence
             .notices
             .push(format!("{which} was written by {by} from {from} ({}){read}", self.settings.describe()));
-        evidence.answer = Some(written.generated.text);
+        evidence.answer = Some(text.to_owned());
         true
     }
 
@@ -127,6 +146,14 @@ impl Generation {
             }
         }
     }
+}
+
+/// Reasoning, if there is any worth keeping, and the answer behind it. `None`: the reasoning never ends.
+fn without_reasoning(text: &str) -> Option<(Option<&str>, &str)> {
+    let Some(inside) = text.trim_start().strip_prefix(THINKING.0) else { return Some((None, text)) };
+    let (reasoning, answer) = inside.split_once(THINKING.1)?;
+    let reasoning = reasoning.trim();
+    Some(((!reasoning.is_empty()).then_some(reasoning), answer.trim_start()))
 }
 
 fn nothing(evidence: &mut Evidence, reason: String) -> bool {

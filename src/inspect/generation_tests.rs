@@ -151,3 +151,14 @@ fn an_interrupted_answer_is_no_answer() {
     assert!(evidence.reason.unwrap().contains("interrupted"));
     assert!(evidence.reading.is_none());
 }
+
+#[test]
+fn what_a_reasoning_model_thinks_is_kept_apart_from_its_answer() {
+    assert_eq!(without_reasoning(" At nine."), Some((None, " At nine.")));
+    assert_eq!(without_reasoning("<think>\n\n</think>\n\nAt nine."), Some((None, "At nine.")));
+    assert_eq!(
+        without_reasoning("\n<think>The list says\nnine. </think> At <think>."),
+        Some((Some("The list says\nnine."), "At <think>."))
+    );
+    assert_eq!(without_reasoning("<think>The list says"), None);
+}

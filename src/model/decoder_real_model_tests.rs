@@ -139,7 +139,7 @@ fn speed_of_six_answers_to_one_prompt() {
     const TOKENS: usize = 150;
     let Some(decoder) = real_model("speed_of_six_answers_to_one_prompt") else { return };
     let layers = decoder.config().layers;
-    for (before, rounds) in [(600, 3), (2800, 1)] {
+    for (before, rounds) in [(600, 5), (2800, 3)] {
         let ids = some_ids(before + ANSWERS * TOKENS, decoder.config().vocab_size);
         let (prompt, answers) = ids.split_at(before);
         // As a reader reads: the last token of the prompt goes with the answer.

@@ -60,6 +60,7 @@ mod rope;
 mod small_gguf;
 #[cfg(test)]
 mod small_model;
+mod space_prefix;
 mod stop_tokens;
 mod text_error;
 mod text_model;

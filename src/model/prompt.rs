@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use super::chat::{ChatPiece, ChatTemplate};
 use super::text_error::ModelTextError;
-use super::tokenizer::ModelTokenizer;
+use super::tokenizer::{ModelTokenizer, TokenizedText};
+
+mod joined;
 
 /// What a token of a prompt belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -110,6 +112,9 @@ impl Prompt {
     ) -> Result<Self, ModelTextError> {
         user.check()?;
         let layout = chat.layout(system.is_some());
+        if tokenizer.prefixes_space() {
+            return joined::lay_out(tokenizer, layout, system.unwrap_or_default(), user);
+        }
         let mut prompt = Self::default();
         for piece in &layout.pieces {
             match piece {
@@ -155,15 +160,24 @@ impl Prompt {
         user: &UserTurn,
         kept: Range<usize>,
     ) -> Result<(), ModelTextError> {
-        let text = &user.text[kept.clone()];
-        let tokens = tokenizer.encode_data(text)?;
-        let parts = without_gaps(user);
+        let tokens = tokenizer.encode_data(&user.text[kept.clone()])?;
+        self.append_parts(&without_gaps(user), &user.text, kept.start, &tokens);
+        Ok(())
+    }
+
+    /// Appends the tokens of `text` from byte `start` on, each to the part that holds its first visible byte.
+    fn append_parts(
+        &mut self,
+        parts: &[(SegmentKind, Range<usize>)],
+        text: &str,
+        start: usize,
+        tokens: &TokenizedText,
+    ) {
         let mut part = 0;
         for (id, range) in tokens.ids.iter().zip(&tokens.ranges) {
-            let covered = &text[range.clone()];
+            let covered = &text[start + range.start..start + range.end];
             let blank = covered.len() - covered.trim_start().len();
-            let first = range.start + if blank < covered.len() { blank } else { 0 };
-            let at = kept.start + first;
+            let at = start + range.start + if blank < covered.len() { blank } else { 0 };
             // First bytes never go back, so neither does the part.
             while part + 1 < parts.len() && parts[part].1.end <= at {
                 self.append(parts[part].0, &[]);
@@ -175,7 +189,6 @@ impl Prompt {
         for (kind, _) in parts.iter().skip(part) {
             self.append(*kind, &[]);
         }
-        Ok(())
     }
 }
 

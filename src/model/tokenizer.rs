@@ -9,9 +9,18 @@ use serde_json::Value;
 use tokenizers::Tokenizer;
 
 use super::gguf_metadata::GgufMetadata;
+use super::space_prefix::SpacePrefix;
 use super::text_error::ModelTextError;
 use super::token_ranges::display_units;
 use super::tokenizer_gguf;
+
+/// A part of a template's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TemplatePart<'a> {
+    /// A token that steers the model.
+    Structural(u32),
+    Text(&'a str),
+}
 
 /// Token ids with the bytes of the text that each stands for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,6 +38,7 @@ pub struct ModelTokenizer {
     data: Tokenizer,
     /// Contents of the tokens that steer the model, by id: data must never become one of them.
     structural: HashSet<u32>,
+    prefix: SpacePrefix,
 }
 
 impl std::fmt::Debug for ModelTokenizer {
@@ -94,20 +104,55 @@ impl ModelTokenizer {
             data.add_special_tokens(hidden).ok();
         }
         data.set_encode_special_tokens(true);
-        Self { template: tokenizer, data, structural }
+        let prefix = SpacePrefix::of(&tokenizer, &data, &structural);
+        Self { template: tokenizer, data, structural, prefix }
+    }
+
+    /// Whether the tokenizer puts a space of its own before a text. A prompt cut in pieces would then have
+    /// more spaces than the whole has, so its pieces are joined between the tokens that steer.
+    pub(super) fn prefixes_space(&self) -> bool {
+        self.prefix != SpacePrefix::Never
+    }
+
+    /// [`Self::encode_data`] for text that follows a token that steers, as the model's own tokenizer reads it there.
+    pub(super) fn encode_after_structural(&self, text: &str) -> Result<TokenizedText, ModelTextError> {
+        let SpacePrefix::AtTheStart { elsewhere } = &self.prefix else { return self.encode_data(text) };
+        let mut tokens = TokenizedText::default();
+        self.encode_into(elsewhere, text, 0, &mut tokens)?;
+        tokens.ranges = display_units(text, &tokens.ranges);
+        Ok(tokens)
+    }
+
+    /// Template text cut at the tokens that steer. White space that such a token takes in goes with it.
+    pub(super) fn cut_template<'a>(&self, text: &'a str) -> Result<Vec<TemplatePart<'a>>, ModelTextError> {
+        let encoding = self.template.encode(text, false).map_err(refused)?;
+        let (mut parts, mut end) = (Vec::new(), 0);
+        for (id, range) in encoding.get_ids().iter().zip(encoding.get_offsets()) {
+            if !self.structural.contains(id) || range.1 <= range.0 {
+                continue;
+            }
+            if let Some(between) = text.get(end..range.0).filter(|between| !between.is_empty()) {
+                parts.push(TemplatePart::Text(between));
+            }
+            parts.push(TemplatePart::Structural(*id));
+            end = range.1;
+        }
+        parts.extend(text.get(end..).filter(|rest| !rest.is_empty()).map(TemplatePart::Text));
+        Ok(parts)
     }
 
     /// Ids and byte ranges of text that comes from data. Special tokens are never parsed: `<|im_end|>`
     /// in a document is ten ordinary characters. Nothing is added, no BOS either.
     pub fn encode_data(&self, text: &str) -> Result<TokenizedText, ModelTextError> {
         let mut tokens = TokenizedText::default();
-        self.encode_data_into(text, 0, &mut tokens)?;
+        self.encode_into(&self.data, text, 0, &mut tokens)?;
         tokens.ranges = display_units(text, &tokens.ranges);
         Ok(tokens)
     }
 
-    fn encode_data_into(
+    fn encode_into(
         &self,
+        tokenizer: &Tokenizer,
         text: &str,
         base: usize,
         tokens: &mut TokenizedText,
@@ -115,10 +160,10 @@ impl ModelTokenizer {
         if text.is_empty() {
             return Ok(());
         }
-        let encoding = self.data.encode(text, false).map_err(refused)?;
+        let encoding = tokenizer.encode(text, false).map_err(refused)?;
         let forged = encoding.get_ids().iter().zip(encoding.get_offsets()).find_map(|(id, range)| {
             // The unknown token stands for characters that are not its name; that is no forgery.
-            let name = self.data.id_to_token(*id)?;
+            let name = tokenizer.id_to_token(*id)?;
             let covered = text.get(range.0..range.1)?;
             let named = self.structural.contains(id) && covered.trim() == name && name.chars().count() > 1;
             named.then(|| range.0 + covered.len() - covered.trim_start().len())
@@ -127,8 +172,8 @@ impl ModelTokenizer {
         // its own. Cutting inside its name leaves the model no way to see one.
         if let Some(start) = forged {
             let cut = start + text[start..].chars().next().map_or(1, char::len_utf8);
-            self.encode_data_into(&text[..cut], base, tokens)?;
-            return self.encode_data_into(&text[cut..], base + cut, tokens);
+            self.encode_into(tokenizer, &text[..cut], base, tokens)?;
+            return self.encode_into(tokenizer, &text[cut..], base + cut, tokens);
         }
         tokens.ids.extend(encoding.get_ids());
         tokens.ranges.extend(encoding.get_offsets().iter().map(|range| base + range.0..base + range.1));

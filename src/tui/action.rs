@@ -118,6 +118,8 @@ pub enum Command {
     Copy,
     CopyAnswer,
     Mouse,
+    /// To the shell, until it continues the program.
+    Suspend,
 }
 
 /// Form of an export.
@@ -244,6 +246,7 @@ pub fn action_for(context: Context, event: KeyEvent) -> Option<Action> {
     if context == Context::Prompt {
         return match (key.code, key.modifiers.contains(KeyModifiers::CONTROL)) {
             (KeyCode::Char('c'), true) => Some(Action::Do(Command::Quit)),
+            (KeyCode::Char('z'), true) => Some(Action::Do(Command::Suspend)),
             (KeyCode::Char(c), false) => Some(Action::Type(c)),
             (KeyCode::Backspace, _) => Some(Action::Erase),
             (KeyCode::Enter, _) => Some(Action::Accept),
@@ -264,7 +267,13 @@ pub fn action_for(context: Context, event: KeyEvent) -> Option<Action> {
 fn works_over(command: Command) -> bool {
     matches!(
         command,
-        Command::Quit | Command::Close | Command::Back | Command::Help | Command::Notices | Command::Mouse
+        Command::Quit
+            | Command::Close
+            | Command::Back
+            | Command::Help
+            | Command::Notices
+            | Command::Mouse
+            | Command::Suspend
     )
 }
 

@@ -20,6 +20,8 @@ pub enum Event {
     Mouse(MouseEvent),
     Paste(String),
     Resize(u16, u16),
+    /// The program was stopped and goes on: the screen is not what it was.
+    Resumed,
     Message(Box<Message>),
     /// The inspection ended its side; with what a panic there said.
     MessagesEnded(Option<String>),
@@ -79,7 +81,7 @@ pub fn actions(event: Event, model: &Model, hits: &HitMap) -> Vec<Action> {
             text.chars().filter(|c| !c.is_control()).map(Action::Type).collect()
         }
         Event::Paste(_) => Vec::new(),
-        Event::Resize(..) => vec![Action::Redraw],
+        Event::Resize(..) | Event::Resumed => vec![Action::Redraw],
         Event::Message(message) => vec![Action::Message(*message)],
         Event::MessagesEnded(panic) => vec![Action::MessagesEnded(panic)],
         Event::Exported(result) => vec![Action::Exported(result)],

@@ -5,12 +5,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender, TryRecvError};
 use std::thread;
 use std::time::Duration;
 
 use ratatui::Terminal;
-use ratatui::backend::{Backend, CrosstermBackend};
+use ratatui::backend::{Backend, ClearType, CrosstermBackend};
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event as terminal_event;
 use ratatui::crossterm::queue;
@@ -29,6 +29,12 @@ use super::update::{self, Effect, Existing, ExportFailure, ExportOrder};
 use super::{clipboard, views};
 use crate::evidence::{Evidence, Thresholds};
 use crate::inspect::{AnswerNews, Message, Request};
+
+/// Events that may wait: a run that is read faster than it is decided about waits itself, so that a key
+/// never stands behind all of it.
+const EVENTS_WAITING: usize = 128;
+/// Events taken in before the next frame.
+const EVENTS_A_FRAME: usize = 256;
 
 /// What is to be written.
 #[derive(Debug, Clone, Copy)]
@@ -118,9 +124,11 @@ pub fn run(session: Session) -> Result<Outcome, TuiError> {
     // The theme has decided about colour. crossterm's own NO_COLOR writes empty colour codes, which
     // cancel bold and reverse as well.
     force_color_output(true);
-    let (sender, events) = mpsc::channel();
+    let (sender, events) = mpsc::sync_channel(EVENTS_WAITING);
     let guard = TerminalGuard::enter().map_err(failed("taking the screen"))?;
-    terminal::watch_signals().map_err(failed("watching for signals"))?;
+    let resumed = sender.clone();
+    let resumed = move || drop(resumed.send(Event::Resumed));
+    terminal::watch_signals(resumed).map_err(failed("watching for signals"))?;
     // Listens for changes of size from here on: one that comes before the first key is waited for would
     // be lost, and the screen would keep its old shape.
     terminal_event::poll(Duration::ZERO).map_err(failed("starting to listen for changes of size"))?;
@@ -202,6 +210,11 @@ impl Effects for Outside<'_> {
                 out.flush()?;
             }
             Effect::Mouse(take) => terminal::write_mouse(&mut out, take)?,
+            Effect::Suspend => {
+                if let Err(error) = terminal::suspend() {
+                    return Ok(Some(Action::Say(format!("cannot go to the background: {error}"))));
+                }
+            }
         }
         Ok(None)
     }
@@ -252,11 +265,18 @@ fn drive<S: Screen>(
             dirty = true;
             continue;
         };
-        let mut waiting: Vec<Event> = std::iter::once(first).chain(events.try_iter().take(1023)).collect();
+        let mut waiting: Vec<Event> =
+            std::iter::once(first).chain(events.try_iter().take(EVENTS_A_FRAME - 1)).collect();
         event::coalesce(&mut waiting);
         for event in waiting {
             if let Event::Exported(Ok(path)) = &event {
                 exported.push(path.clone());
+            }
+            if event == Event::Resumed {
+                // The next frame is written as a whole. `Terminal::clear` would ask the terminal for its
+                // cursor, and the answer would go to the thread that reads keys.
+                screen.backend_mut().clear_region(ClearType::All)?;
+                screen.swap_buffers();
             }
             for action in event::actions(event, model, &hits) {
                 dirty = true;
@@ -295,7 +315,7 @@ fn draw<S: Screen>(screen: &mut Terminal<S>, model: &Model, theme: &Theme) -> io
     Ok(hits)
 }
 
-fn read_terminal(sender: Sender<Event>) -> io::Result<()> {
+fn read_terminal(sender: SyncSender<Event>) -> io::Result<()> {
     let read = move || {
         loop {
             let event = match terminal_event::read() {
@@ -315,7 +335,7 @@ fn read_terminal(sender: Sender<Event>) -> io::Result<()> {
     thread::Builder::new().name("keys".into()).spawn(read).map(drop)
 }
 
-fn forward(messages: Receiver<Message>, sender: Sender<Event>) -> io::Result<()> {
+fn forward(messages: Receiver<Message>, sender: SyncSender<Event>) -> io::Result<()> {
     let listen = move || {
         for message in messages {
             if sender.send(Event::Message(Box::new(message))).is_err() {
@@ -340,7 +360,7 @@ fn picture_of(model: &mut Model, theme: &Theme, size: Size) -> String {
 }
 
 /// The thread that writes exports, one after the other. A panic of a writer is its answer.
-fn exporter(export: Export, sender: Sender<Event>) -> io::Result<Sender<ExportOrder>> {
+fn exporter(export: Export, sender: SyncSender<Event>) -> io::Result<Sender<ExportOrder>> {
     let (jobs, waiting) = mpsc::channel::<ExportOrder>();
     let write = move || {
         for job in waiting {

@@ -22,7 +22,7 @@ fn model() -> Model {
 
 /// Drives the loop with events that are all there at the start; what was written, and the effects.
 fn driven(model: &mut Model, events: Vec<Event>) -> (Vec<u8>, Vec<Effect>) {
-    let (sender, receiver) = mpsc::channel();
+    let (sender, receiver) = mpsc::sync_channel(events.len());
     for event in events {
         sender.send(event).unwrap();
     }
@@ -65,6 +65,21 @@ fn every_frame_is_held_together_and_the_cursor_is_left_alone() {
 }
 
 #[test]
+fn after_a_stop_the_whole_screen_is_written_anew() {
+    let (once, _) = driven(&mut model(), Vec::new());
+    let (written, _) = driven(&mut model(), vec![Event::Resumed]);
+    assert_eq!(frames(&written), 2);
+    let mut parser = vt100::Parser::new(24, 80, 0);
+    parser.process(&once);
+    let first = parser.screen().contents();
+    // What another program left there is gone.
+    parser.process(b"\x1b[5;5Hleft by the shell");
+    parser.process(&written[once.len()..]);
+    assert_eq!(parser.screen().contents(), first);
+    assert!(!String::from_utf8_lossy(&written).contains("\u{1b}[6n"));
+}
+
+#[test]
 fn nothing_is_drawn_for_what_means_nothing() {
     let (written, _) = driven(&mut model(), vec![key('#'), Event::Paste("text".into())]);
     assert_eq!(frames(&written), 1);
@@ -80,7 +95,7 @@ fn quitting_stops_the_work_and_leaves_the_rest_of_the_keys() {
 
 #[test]
 fn a_writer_that_panics_is_an_export_that_failed() {
-    let (sender, events) = mpsc::channel();
+    let (sender, events) = mpsc::sync_channel(8);
     let export: Export = Box::new(|_| panic!("boom"));
     let jobs = exporter(export, sender).unwrap();
     let job = ExportOrder {
@@ -101,7 +116,7 @@ fn a_writer_that_panics_is_an_export_that_failed() {
 #[test]
 fn a_run_that_hangs_up_is_told_once() {
     let (messages, receiver) = mpsc::channel();
-    let (sender, events) = mpsc::channel();
+    let (sender, events) = mpsc::sync_channel(8);
     forward(receiver, sender).unwrap();
     messages.send(Message::Stage("reading".into())).unwrap();
     drop(messages);

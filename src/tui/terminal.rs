@@ -19,6 +19,8 @@ use ratatui::crossterm::{Command, queue};
 
 /// Whether the terminal is ours.
 static ACTIVE: AtomicBool = AtomicBool::new(false);
+/// Whether the mouse is wanted.
+static MOUSE: AtomicBool = AtomicBool::new(true);
 /// The thread that draws.
 static SCREEN_THREAD: Mutex<Option<ThreadId>> = Mutex::new(None);
 /// Held while a frame is written, so that a signal does not give the terminal back in its middle.
@@ -53,7 +55,13 @@ impl Command for TakeMouse {
 
 /// Switches all modes on but raw mode.
 pub fn write_enter(out: &mut impl Write) -> io::Result<()> {
-    queue!(out, EnterAlternateScreen, Hide, EnableBracketedPaste, TakeMouse)?;
+    queue!(out, EnterAlternateScreen)?;
+    write_modes(out)
+}
+
+/// The modes that hold on the screen that is there.
+fn write_modes(out: &mut impl Write) -> io::Result<()> {
+    queue!(out, Hide, EnableBracketedPaste, TakeMouse)?;
     out.flush()
 }
 
@@ -73,6 +81,7 @@ pub fn write_leave(out: &mut impl Write) -> io::Result<()> {
 
 /// Takes or gives back the mouse alone.
 pub fn write_mouse(out: &mut impl Write, take: bool) -> io::Result<()> {
+    MOUSE.store(take, Ordering::SeqCst);
     if take {
         queue!(out, TakeMouse)?;
     } else {
@@ -119,6 +128,7 @@ impl TerminalGuard {
         install_hook();
         *locked(&SCREEN_THREAD) = Some(thread::current().id());
         ACTIVE.store(true, Ordering::SeqCst);
+        MOUSE.store(true, Ordering::SeqCst);
         // From here on an early return gives back what was taken.
         let guard = Self(());
         enable_raw_mode()?;
@@ -136,9 +146,13 @@ impl Drop for TerminalGuard {
 /// Gives the terminal back as it was found. Errors are ignored: there is nobody left to tell.
 pub fn restore() {
     if ACTIVE.swap(false, Ordering::SeqCst) {
-        let _ = write_leave(&mut io::stdout());
-        let _ = disable_raw_mode();
+        give_back();
     }
+}
+
+fn give_back() {
+    let _ = write_leave(&mut io::stdout());
+    let _ = disable_raw_mode();
 }
 
 /// Keeps signals out while a frame is written.
@@ -169,39 +183,90 @@ fn install_hook() {
     });
 }
 
-/// Gives the terminal back and ends the program with 128 + signal on SIGINT, SIGTERM, SIGHUP and SIGQUIT.
+/// What a signal does here: SIGINT, SIGTERM, SIGHUP and SIGQUIT give the terminal back and end the
+/// program with 128 + signal; SIGTSTP gives it back and stops; SIGCONT takes it again and calls `resumed`,
+/// since nothing of the screen can be trusted any more.
 #[cfg(unix)]
-pub fn watch_signals() -> io::Result<()> {
-    use std::sync::TryLockError;
-
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+pub fn watch_signals(resumed: impl Fn() + Send + 'static) -> io::Result<()> {
+    use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGTTIN};
     use signal_hook::iterator::Signals;
 
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT])?;
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT])?;
     thread::Builder::new().name("signals".into()).spawn(move || {
-        if let Some(signal) = signals.forever().next() {
-            // A frame is written in milliseconds; a terminal that takes none must not keep us alive.
-            let mut tries = 40;
-            let _held = loop {
-                match OUTPUT.try_lock() {
-                    Err(TryLockError::WouldBlock) if tries > 0 => {
-                        tries -= 1;
-                        thread::sleep(std::time::Duration::from_millis(5));
+        for signal in signals.forever() {
+            let held = hold_output_for_a_moment();
+            let ours = ACTIVE.load(Ordering::SeqCst);
+            match signal {
+                SIGTSTP => {
+                    if ours {
+                        give_back();
                     }
-                    held => break held,
+                    // Stops this process as SIGTSTP would have, had it not been caught; the system ignores
+                    // both where no shell is there to continue it.
+                    let _ = signal_hook::low_level::raise(SIGTTIN);
+                    if ours && ACTIVE.load(Ordering::SeqCst) {
+                        take_again(true);
+                    }
                 }
-            };
-            restore();
-            std::process::exit(128 + signal);
+                // After SIGSTOP, which nobody can catch, the shell has changed the modes.
+                SIGCONT if ours => take_again(false),
+                SIGCONT => {}
+                _ => {
+                    restore();
+                    std::process::exit(128 + signal);
+                }
+            }
+            // The screen's thread may be waiting to write before it takes what is sent to it.
+            drop(held);
+            if ours {
+                resumed();
+            }
         }
     })?;
     Ok(())
 }
 
+/// A frame is written in milliseconds; a terminal that takes none must not keep a signal waiting.
+#[cfg(unix)]
+fn hold_output_for_a_moment() -> Option<MutexGuard<'static, ()>> {
+    for _ in 0..40 {
+        match OUTPUT.try_lock() {
+            Ok(held) => return Some(held),
+            Err(std::sync::TryLockError::Poisoned(held)) => return Some(held.into_inner()),
+            Err(std::sync::TryLockError::WouldBlock) => thread::sleep(std::time::Duration::from_millis(5)),
+        }
+    }
+    None
+}
+
+#[cfg(unix)]
+fn take_again(from_outside: bool) {
+    let mut out = io::stdout();
+    // Raw mode is only set again where it is known to be off.
+    let _ = disable_raw_mode();
+    let _ = enable_raw_mode();
+    let _ = if from_outside { write_enter(&mut out) } else { write_modes(&mut out) };
+    if !MOUSE.load(Ordering::SeqCst) {
+        let _ = write_mouse(&mut out, false);
+    }
+}
+
+/// Stops the job that this process is part of, as Ctrl-z does outside of raw mode.
+#[cfg(unix)]
+pub fn suspend() -> io::Result<()> {
+    Ok(rustix::process::kill_current_process_group(rustix::process::Signal::TSTP)?)
+}
+
 /// Signals of Unix do not exist here.
 #[cfg(not(unix))]
-pub fn watch_signals() -> io::Result<()> {
+pub fn watch_signals(_: impl Fn() + Send + 'static) -> io::Result<()> {
     Ok(())
+}
+
+/// There is no job to stop.
+#[cfg(not(unix))]
+pub fn suspend() -> io::Result<()> {
+    Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::metrics::{PairedDifference, RankingSample, paired_bootstrap};
 
 use super::EvaluationSettings;
-use super::token_measures::Ground;
+use super::ground::Ground;
 
 /// Which scores of a row are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -58,7 +58,7 @@ pub(super) struct StageScores {
 
 pub(super) fn compare(
     comparison: &Comparison,
-    ground: &Ground<'_>,
+    ground: &Ground,
     first: &StageScores,
     second: &StageScores,
     settings: &EvaluationSettings,

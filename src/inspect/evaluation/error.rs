@@ -71,16 +71,14 @@ pub enum EvaluationError {
         /// How many.
         answers: usize,
     },
-    /// A fold cannot be trained on.
+    /// A training has one class only.
     #[error(
-        "fold {fold} of {folds}: training needs both classes, but of {rows} training rows {positives} are \
-         positive; add labelled answers of the other class, or take fewer folds"
+        "{training}: training needs both classes, but of {rows} training rows {positives} are positive; add labelled \
+         answers of the other class, or take fewer folds"
     )]
     OneClass {
-        /// From 1.
-        fold: usize,
-        /// Folds in all.
-        folds: usize,
+        /// Which, for example `fold 1 of 5`.
+        training: String,
         /// Training rows.
         rows: usize,
         /// Positive ones.
@@ -99,6 +97,28 @@ pub enum EvaluationError {
         wanted: String,
         /// Names of those stored.
         kept: String,
+    },
+    /// Stores that cannot be used together.
+    #[error("these data cannot be used together: {reason}")]
+    Apart {
+        /// What was expected and what came.
+        reason: String,
+    },
+    /// The data set's own splits cannot be used.
+    #[error(
+        "the official splits cannot be used: {reason}; `--splits folds` cross-validates over all answers"
+    )]
+    Splits {
+        /// What was expected and what came.
+        reason: String,
+    },
+    /// Data that are tested on say too little.
+    #[error("{data} cannot be tested on: {reason}")]
+    Untestable {
+        /// Name of the data.
+        data: String,
+        /// What was expected and what came.
+        reason: String,
     },
     /// The fold numbers cannot be used.
     #[error("the folds cannot be used: {reason}")]

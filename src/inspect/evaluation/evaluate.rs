@@ -8,15 +8,16 @@ use crate::metrics::{Measure, RESAMPLES};
 use crate::reading::StateLayer;
 
 use super::comparison::{StageScores, compare};
-use super::cross_validation::{Folds, negative_log_likelihoods, scores_by_fold};
+use super::ground::{Ground, Grounds};
 use super::lookback_measures::{lookback_row, row_name};
+use super::scoring::{negative_log_likelihoods, token_scores};
 use super::temper::tempered;
-use super::token_measures::{Ground, method_row};
+use super::token_measures::method_row;
 use super::{
-    Comparison, EvaluationError, EvaluationReport, FeatureStore, HighlightingLevel, HighlightingRow,
-    ScoreCache, SkippedRow, Stage, StoreHeader, TokenMethod,
+    Comparison, EvaluationError, EvaluationReport, FeaturePool, HighlightingLevel, HighlightingRow,
+    LookbackRow, Protocol, ProtocolKind, ScoreCache, SkippedRow, Stage, StoreHeader, TokenMethod,
 };
-use super::{curves, llm_check};
+use super::{curves, llm_check, lookback_groups};
 
 /// What is compared, and how.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -35,6 +36,12 @@ pub struct EvaluationSettings {
     pub certified: Vec<String>,
     /// Whether answer-level rows of other papers are added.
     pub published_answer_rows: bool,
+    /// Whether look-back ratios are also trained on one group and tested on another.
+    pub group_matrices: bool,
+    /// Only rows whose name contains one of these; empty: all.
+    pub only: Vec<String>,
+    /// Data for further trainings: every trained row comes again with each.
+    pub more_training: Vec<MoreTraining>,
     /// Rows to compare with each other.
     pub comparisons: Vec<Comparison>,
     /// Resamples of sources for the intervals.
@@ -43,7 +50,62 @@ pub struct EvaluationSettings {
     pub seed: u64,
 }
 
+/// Answers that are trained on beside those of the protocol, and never judged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MoreTraining {
+    /// Name of the data.
+    pub name: String,
+    /// Numbers of the stores of the pool that hold them.
+    pub stores: Vec<usize>,
+    /// How many answers.
+    pub answers: usize,
+}
+
+impl MoreTraining {
+    /// The data of some stores of the pool, `name` of them together.
+    #[must_use]
+    pub fn new(pool: &FeaturePool<'_>, name: &str, stores: &[usize]) -> Self {
+        let answers = stores.iter().map(|&store| pool.members(store).len()).sum();
+        Self { name: name.to_owned(), stores: stores.to_vec(), answers }
+    }
+
+    /// What the names of its rows end with.
+    #[must_use]
+    pub fn suffix(&self) -> String {
+        format!(" + {}", self.name)
+    }
+}
+
 impl EvaluationSettings {
+    /// Whether rows of this name are wanted.
+    #[must_use]
+    pub fn wants(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|part| name.contains(part.as_str()))
+    }
+
+    /// Compares every row after more training with the row without it, and our own ones with the shipped detector.
+    #[must_use]
+    pub fn comparing_training(mut self, header: &StoreHeader) -> Self {
+        let deep = layer_name(StateLayer::Block((header.model.shape.layers * 3 / 4).max(1)));
+        let shipped = format!("D + c, {deep}, regularised");
+        self.comparisons.clear();
+        let own: Vec<String> = self
+            .methods
+            .iter()
+            .filter(|method| method.is_trained() && self.wants(method.name()))
+            .map(|method| method.name().to_owned())
+            .collect();
+        for more in &self.more_training {
+            let with = |name: &str| format!("{name}{}", more.suffix());
+            let gains = own.iter().map(|name| Comparison::smoothed(&with(name), name));
+            let leads = own.iter().filter(|name| **name != shipped);
+            let leads = leads.map(|name| Comparison::smoothed(&with(name), &shipped));
+            let pairs: Vec<Comparison> = gains.chain(leads).collect();
+            self.comparisons.extend(pairs);
+        }
+        self
+    }
+
     /// Every detector, the order that CORTEX reports, and the best rows against it.
     #[must_use]
     pub fn laboratory(header: &StoreHeader, mlp: &MlpSettings) -> Self {
@@ -57,20 +119,23 @@ impl EvaluationSettings {
         }
         let cortex =
             [format!("D + c, {last}"), format!("D + c, {deep}"), format!("D + c, {deep}, regularised")];
-        for ours in ["log chunk mass + six scalars", "fusion", "fusion, four seeds", "the same, tempered"] {
+        for ours in
+            ["log chunk mass + six scalars", "fusion", "fusion, four seeds", "fusion and light, tempered"]
+        {
             comparisons.extend(cortex.iter().map(|theirs| Comparison::smoothed(ours, theirs)));
         }
         comparisons.push(Comparison::smoothed("fusion", "log chunk mass + six scalars"));
-        let curves =
-            ["generator + position control", "NLL", "fusion", "the same, tempered"].map(str::to_owned);
+        let curves = ["generator + position control", "NLL", "fusion", "fusion and light, tempered"]
+            .map(str::to_owned);
         let curves = curves.into_iter().chain(cortex[..2].iter().cloned()).collect();
-        let certified = vec![cortex[1].clone(), "fusion".to_owned(), "the same, tempered".to_owned()];
+        let certified = vec![cortex[1].clone(), "fusion".to_owned(), "fusion and light, tempered".to_owned()];
         Self {
             methods,
             comparisons,
             curves,
             certified,
             published_answer_rows: true,
+            group_matrices: true,
             ..Self::standard(header)
         }
     }
@@ -85,6 +150,9 @@ impl EvaluationSettings {
             lookback_c: vec![1e-3, 1e-2, 1e-1, 1.0, 10.0],
             comparisons: Vec::new(),
             published_answer_rows: false,
+            group_matrices: false,
+            only: Vec::new(),
+            more_training: Vec::new(),
             curves: Vec::new(),
             certified: Vec::new(),
             resamples: RESAMPLES,
@@ -93,20 +161,19 @@ impl EvaluationSettings {
     }
 }
 
-/// Evaluates every method under grouped cross-validation.
+/// Evaluates every method by a protocol.
 ///
-/// `folds`: one number per stored answer, in store order; a source in two folds is refused. A row that
-/// cannot be trained (one class in a training fold) is left out and named in `skipped`; `progress` is told
+/// A row that cannot be trained (one class in a training) is left out and named in `skipped`; `progress` is told
 /// in plain words what is being done.
 pub fn evaluate(
-    store: &FeatureStore,
-    folds: &[usize],
+    pool: &FeaturePool<'_>,
+    protocol: &Protocol,
     settings: &EvaluationSettings,
     cache: &mut ScoreCache,
     progress: &mut dyn FnMut(&str),
 ) -> Result<EvaluationReport, EvaluationError> {
-    let folds = Folds::new(store, folds)?;
-    let ground = Ground::new(store);
+    let grounds = Grounds::new(pool, protocol);
+    let ground = &grounds.judged;
     let mut rows = Vec::new();
     let mut lookback = Vec::new();
     let mut staged: Vec<((String, Stage), StageScores)> = Vec::new();
@@ -120,54 +187,81 @@ pub fn evaluate(
         }
         error => Err(error),
     };
-    for method in &settings.methods {
-        match scores_by_fold(store, &folds, &ground.token_labels, method, cache, progress) {
-            Ok(mut scores) => {
-                if matches!(method, TokenMethod::Ensemble { tempered: true, .. }) {
-                    scores = tempered(&ground, &folds, &scores, settings.rho);
-                }
-                let answer_scores = match method {
-                    TokenMethod::NegativeLogLikelihood => Some(mean_by_answer(store)?),
-                    method if method.averages() => Some(mean_scores(&ground, &scores)),
-                    _ => None,
-                };
-                for stage in [Stage::Raw, Stage::Smoothed] {
-                    let asked = (method.name().to_owned(), stage);
-                    let compared =
-                        settings.comparisons.iter().any(|pair| pair.first == asked || pair.second == asked);
-                    let named =
-                        settings.curves.iter().chain(&settings.certified).any(|name| *name == asked.0);
-                    let drawn = stage == Stage::Smoothed && named;
-                    if compared || drawn {
-                        staged.push((asked, stage_scores(&ground, &scores, stage, settings)));
-                    }
-                }
-                rows.push(method_row(method.name(), &ground, &folds, &scores, answer_scores, settings));
+    let trainings = trainings(pool, protocol, settings);
+    for (suffix, protocol) in &trainings {
+        for method in &settings.methods {
+            if !(settings.wants(method.name()) && (suffix.is_empty() || method.is_trained())) {
+                continue;
             }
-            Err(error) => skip(method.name().to_owned(), error)?,
+            let name = format!("{}{suffix}", method.name());
+            let mut told = |step: &str| progress(&format!("{step}{suffix}"));
+            let scores = match token_scores(pool, protocol, &grounds, method, cache, &mut told) {
+                Ok(scores) if matches!(method, TokenMethod::Ensemble { tempered: true, .. }) => {
+                    tempered(&grounds, &scores, settings.rho)
+                }
+                Ok(scores) => scores,
+                Err(error) => {
+                    skip(name, error)?;
+                    continue;
+                }
+            };
+            let answer_scores = match method {
+                TokenMethod::NegativeLogLikelihood => {
+                    let values = negative_log_likelihoods(pool, &grounds)?;
+                    Some(ground.mean(&grounds.of_judged(&values)))
+                }
+                method if method.averages() => Some(ground.mean(&grounds.of_judged(&scores))),
+                _ => None,
+            };
+            rows.push(method_row(&name, &grounds, &scores, answer_scores, settings));
+            let drawn = settings.curves.iter().chain(&settings.certified).any(|named| *named == name);
+            for stage in [Stage::Raw, Stage::Smoothed] {
+                let asked = (name.clone(), stage);
+                let pairs = &settings.comparisons;
+                let compared = pairs.iter().any(|pair| pair.first == asked || pair.second == asked);
+                if compared || (drawn && stage == Stage::Smoothed) {
+                    staged.push((asked, stage_scores(ground, &grounds.of_judged(&scores), stage, settings)));
+                }
+            }
         }
     }
-    let chunk_wise = AnswerFeatures::ChunkWise { blocks: store.header().chunk_blocks };
-    for features in [chunk_wise, AnswerFeatures::FullContext] {
-        for tuned in [false, true] {
-            let name = row_name(features, tuned);
-            progress(&name);
-            match lookback_row(store, &ground, &folds, features, tuned, settings) {
-                Ok(row) => lookback.push(row),
-                Err(error) => skip(name, error)?,
+    let chunk_wise = AnswerFeatures::ChunkWise { blocks: pool.header().chunk_blocks };
+    for (suffix, protocol) in &trainings {
+        for features in [chunk_wise, AnswerFeatures::FullContext] {
+            for tuned in [false, true] {
+                let name = row_name(features, tuned);
+                // Tuning is the slowest of all rows; a comparison of trainings does without.
+                if !settings.wants(&name) || (tuned && !suffix.is_empty()) {
+                    continue;
+                }
+                let name = name + suffix;
+                progress(&name);
+                match lookback_row(pool, protocol, &grounds, features, tuned, settings) {
+                    Ok(row) => lookback.push(LookbackRow { name, ..row }),
+                    Err(error) => skip(name, error)?,
+                }
             }
         }
     }
-    for block in store.header().blocks.clone() {
+    for block in pool.header().blocks.clone() {
         if let (FeatureBlock::State { layer }, true) = (block, settings.published_answer_rows) {
             let name = llm_check::row_name(layer);
+            if !settings.wants(&name) {
+                continue;
+            }
             progress(&name);
-            match llm_check::hidden_row(store, &ground, &folds, layer, settings) {
+            match llm_check::hidden_row(pool, protocol, &grounds, layer, settings) {
                 Ok(row) => lookback.push(row),
                 Err(error) => skip(name, error)?,
             }
         }
     }
+    let groups = if settings.group_matrices && settings.wants("look-back") {
+        let by_data = matches!(protocol.kind(), ProtocolKind::Transfer { .. });
+        lookback_groups::matrices(pool, by_data, settings, progress)?
+    } else {
+        Vec::new()
+    };
     let shown: Vec<(String, Vec<f64>)> = staged
         .iter()
         .filter(|((name, stage), _)| *stage == Stage::Smoothed && settings.curves.contains(name))
@@ -178,7 +272,7 @@ pub fn evaluate(
         .filter(|((name, stage), _)| *stage == Stage::Smoothed && settings.certified.contains(name))
         .flat_map(|((name, _), scores)| {
             [Population::All, Population::Unsupported]
-                .map(|population| highlighting_row(name, &ground, &scores.tokens, population, settings))
+                .map(|population| highlighting_row(name, ground, &scores.tokens, population, settings))
         })
         .collect::<Result<_, _>>()?;
     let curves = if shown.is_empty() {
@@ -195,17 +289,19 @@ pub fn evaluate(
         .comparisons
         .iter()
         .filter_map(|pair| {
-            Some(compare(pair, &ground, scores_of(&pair.first)?, scores_of(&pair.second)?, settings))
+            Some(compare(pair, ground, scores_of(&pair.first)?, scores_of(&pair.second)?, settings))
         })
         .collect();
     let positive_tokens = ground.token_labels.iter().filter(|&&label| label).count();
     let inconsistent_answers = ground.inconsistent.iter().filter(|&&label| label).count();
-    let (tokens, answers) = (ground.token_labels.len(), ground.answers.len());
-    let model = &store.header().model;
+    let (tokens, answers) = (ground.tokens(), ground.answers.len());
+    let model = &pool.header().model;
+    let judged = protocol.judged().first().map_or(0, |&answer| pool.store_of(answer));
     Ok(EvaluationReport {
         model: format!("{} ({})", model.name, model.hash),
-        data_hash: store.header().data_hash.clone(),
-        folds: folds.count,
+        data: pool.name(judged),
+        data_hash: pool.reading(judged),
+        protocol: protocol.kind().clone(),
         answers,
         sources: ground.sources,
         tokens,
@@ -215,6 +311,7 @@ pub fn evaluate(
         chance_answers: Measure::ratio(inconsistent_answers as f64, answers as f64, "no answers"),
         rows,
         lookback,
+        groups,
         highlighting,
         comparisons,
         curves,
@@ -223,13 +320,18 @@ pub fn evaluate(
     })
 }
 
-/// Mean token score of each answer.
-fn mean_scores(ground: &Ground<'_>, scores: &[f64]) -> Vec<f64> {
-    let mean = |answer: &super::StoredAnswer| {
-        let own = &scores[answer.tokens()];
-        own.iter().sum::<f64>() / own.len().max(1) as f64
-    };
-    ground.answers.iter().map(mean).collect()
+/// The protocol as it is, then with each further training set; each with what the names of its rows end with.
+fn trainings(
+    pool: &FeaturePool<'_>,
+    protocol: &Protocol,
+    settings: &EvaluationSettings,
+) -> Vec<(String, Protocol)> {
+    let mut all = vec![(String::new(), protocol.clone())];
+    for more in &settings.more_training {
+        let answers: Vec<usize> = more.stores.iter().flat_map(|&store| pool.members(store)).collect();
+        all.push((more.suffix(), protocol.with_more_training(&answers)));
+    }
+    all
 }
 
 /// Levels of beta that are reported.
@@ -239,7 +341,7 @@ const HALVES: usize = 100;
 
 fn highlighting_row(
     name: &str,
-    ground: &Ground<'_>,
+    ground: &Ground,
     smoothed: &[f64],
     population: Population,
     settings: &EvaluationSettings,
@@ -263,12 +365,7 @@ fn highlighting_row(
     })
 }
 
-fn stage_scores(
-    ground: &Ground<'_>,
-    scores: &[f64],
-    stage: Stage,
-    settings: &EvaluationSettings,
-) -> StageScores {
+fn stage_scores(ground: &Ground, scores: &[f64], stage: Stage, settings: &EvaluationSettings) -> StageScores {
     match stage {
         Stage::Raw => StageScores { tokens: scores.to_vec(), answers: ground.highest(scores) },
         Stage::Smoothed => StageScores {
@@ -276,16 +373,6 @@ fn stage_scores(
             answers: ground.highest(&ground.smoothed(scores, settings.rho_answer)),
         },
     }
-}
-
-/// Mean negative log-likelihood of each answer.
-fn mean_by_answer(store: &FeatureStore) -> Result<Vec<f64>, EvaluationError> {
-    let values = negative_log_likelihoods(store)?;
-    let mean = |answer: &super::StoredAnswer| {
-        let own = &values[answer.tokens()];
-        own.iter().sum::<f64>() / own.len().max(1) as f64
-    };
-    Ok(store.answers().iter().map(mean).collect())
 }
 
 #[cfg(test)]

@@ -3,29 +3,29 @@
 use rayon::prelude::*;
 
 use crate::detect::{FeatureBlock, LogisticRegression, LogisticSettings, layer_name};
-use crate::metrics::{Measure, expected_calibration_error, ranking};
 use crate::reading::StateLayer;
 
-use super::cross_validation::{Folds, LoadedFeatures};
-use super::token_measures::{Ground, estimate};
-use super::{EvaluationError, EvaluationSettings, FeatureStore, LookbackRow};
+use super::ground::Grounds;
+use super::lookback_measures::answer_row;
+use super::protocol::Protocol;
+use super::{EvaluationError, EvaluationSettings, FeaturePool, LoadedFeatures, LookbackRow};
 
 /// Added to the diagonal, as the paper does, so that the logarithm exists.
 const RIDGE: f64 = 1e-3;
 
-/// The row of one layer: which way the score points is learnt on the training folds.
+/// The row of one layer: which way the score points is learnt on the training answers.
 pub(super) fn hidden_row(
-    store: &FeatureStore,
-    ground: &Ground<'_>,
-    folds: &Folds,
+    pool: &FeaturePool<'_>,
+    protocol: &Protocol,
+    grounds: &Grounds,
     layer: StateLayer,
     settings: &EvaluationSettings,
 ) -> Result<LookbackRow, EvaluationError> {
-    let loaded = LoadedFeatures::load(store, &[FeatureBlock::State { layer }])?;
+    let loaded = LoadedFeatures::load(pool, &[FeatureBlock::State { layer }])?;
     let features = loaded.rows()?;
     let width = features.width();
-    let scores: Vec<f32> = ground
-        .answers
+    let scores: Vec<f32> = pool
+        .answers()
         .par_iter()
         .map(|answer| {
             let rows: Vec<usize> = answer.tokens().collect();
@@ -34,36 +34,26 @@ pub(super) fn hidden_row(
             Ok(mean_log_eigenvalue(&states, width) as f32)
         })
         .collect::<Result<_, EvaluationError>>()?;
-    let labels: Vec<bool> = ground.inconsistent.iter().map(|inconsistent| !inconsistent).collect();
-    let mut probabilities = vec![0.0; scores.len()];
-    for fold in 0..folds.count {
-        let (held_out, train): (Vec<usize>, Vec<usize>) =
-            (0..scores.len()).partition(|&answer| folds.of_answer[answer] == fold);
-        let own: Vec<f32> = train.iter().map(|&answer| scores[answer]).collect();
-        let own_labels: Vec<bool> = train.iter().map(|&answer| labels[answer]).collect();
-        let model = LogisticRegression::fit(&own, 1, &own_labels, &LogisticSettings::default())?;
-        for answer in held_out {
-            probabilities[answer] = model.probability(&[scores[answer]]);
+    let mut probabilities = vec![0.0; grounds.in_pool.len()];
+    for round in &protocol.rounds {
+        let own: Vec<f32> = round.train.iter().map(|&answer| scores[answer]).collect();
+        let labels: Vec<bool> =
+            round.train.iter().map(|&answer| !pool.answers()[answer].labelled.inconsistent).collect();
+        let model = LogisticRegression::fit(&own, 1, &labels, &LogisticSettings::default())?;
+        for answer in &round.scored {
+            if let Ok(place) = grounds.in_pool.binary_search(answer) {
+                probabilities[place] = model.probability(&[scores[*answer]]);
+            }
         }
     }
-    let by_generator = ground
-        .generators
-        .iter()
-        .map(|(generator, members)| {
-            let labels: Vec<bool> = members.iter().map(|&member| labels[member]).collect();
-            let own: Vec<f64> = members.iter().map(|&member| probabilities[member]).collect();
-            (generator.clone(), ranking(&labels, &own))
-        })
-        .collect();
-    let consistent = labels.iter().filter(|&&label| label).count();
-    Ok(LookbackRow {
-        name: row_name(layer),
-        answers: estimate(&labels, &probabilities, &ground.source_of, settings),
-        chance: Measure::ratio(consistent as f64, labels.len() as f64, "no answers"),
-        calibration_error: expected_calibration_error(&labels, &probabilities),
-        c: vec![1.0; folds.count],
-        by_generator,
-    })
+    let probabilities = grounds.answers_of_judged(&probabilities);
+    Ok(answer_row(
+        row_name(layer),
+        &grounds.judged,
+        &probabilities,
+        vec![1.0; protocol.rounds.len()],
+        settings,
+    ))
 }
 
 /// Name in the table.

@@ -1,4 +1,4 @@
-//! Answer factuality from look-back ratios: DRAG block 2 under grouped cross-validation.
+//! Answer factuality from look-back ratios: DRAG block 2 by the rounds of a protocol.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,10 @@ use rayon::prelude::*;
 use crate::detect::{AnswerFeatures, DetectError, LogisticRegression, LogisticSettings, scale_by_own_range};
 use crate::metrics::{Measure, auroc, expected_calibration_error, ranking};
 
-use super::cross_validation::Folds;
-use super::token_measures::{Ground, estimate};
-use super::{EvaluationError, EvaluationSettings, FeatureStore, LookbackRow};
+use super::ground::{Ground, Grounds};
+use super::protocol::Protocol;
+use super::token_measures::estimate;
+use super::{EvaluationError, EvaluationSettings, FeaturePool, LookbackRow};
 
 /// The paper's penalty.
 pub(super) const PAPER_C: f64 = 1.0;
@@ -24,11 +25,11 @@ pub(super) struct AnswerVectors {
 
 impl AnswerVectors {
     /// Loads the vectors of all answers and scales each to its own range.
-    pub(super) fn load(store: &FeatureStore, features: AnswerFeatures) -> Result<Self, EvaluationError> {
-        let mut values = store.load_answers(features)?;
-        let width = features.width(store.header().model.shape);
+    pub(super) fn load(pool: &FeaturePool<'_>, features: AnswerFeatures) -> Result<Self, EvaluationError> {
+        let mut values = pool.load_answers(features)?;
+        let width = features.width(pool.header().model.shape);
         values.chunks_exact_mut(width.max(1)).for_each(scale_by_own_range);
-        let labels = store.answers().iter().map(|answer| !answer.labelled.inconsistent).collect();
+        let labels = pool.answers().iter().map(|answer| !answer.labelled.inconsistent).collect();
         Ok(Self { values, width, labels })
     }
 
@@ -47,38 +48,39 @@ impl AnswerVectors {
         )
     }
 
-    /// The C of the grid with the highest AUROC over held-out folds of `answers`, the smaller on a tie;
-    /// the paper's when no fold has both classes.
+    /// Probability that an answer is consistent.
+    pub(super) fn probability(&self, model: &LogisticRegression, answer: usize) -> f64 {
+        model.probability(self.row(answer))
+    }
+
+    /// Labels of some answers, true = consistent.
+    pub(super) fn labels_of(&self, answers: &[usize]) -> Vec<bool> {
+        answers.iter().map(|&answer| self.labels[answer]).collect()
+    }
+
+    /// The C of the grid with the highest AUROC over pairs of answers to train on and answers to look at, the smaller
+    /// on a tie; the paper's when no pair has both classes.
     ///
-    /// AUROC is averaged over the held-out folds: probabilities of different models are not on one scale.
-    pub(super) fn tune(
-        &self,
-        answers: &[usize],
-        fold_of: &[usize],
-        grid: &[f64],
-    ) -> Result<f64, DetectError> {
+    /// AUROC is averaged over the pairs: probabilities of different models are not on one scale.
+    pub(super) fn tune(&self, pairs: &[(Vec<usize>, Vec<usize>)], grid: &[f64]) -> Result<f64, DetectError> {
         if let [only] = grid {
             return Ok(*only);
         }
-        let mut inner: Vec<usize> = answers.iter().map(|&answer| fold_of[answer]).collect();
-        inner.sort_unstable();
-        inner.dedup();
         let tasks: Vec<(usize, usize)> =
-            (0..grid.len()).flat_map(|c| inner.iter().map(move |&fold| (c, fold))).collect();
+            (0..grid.len()).flat_map(|c| (0..pairs.len()).map(move |pair| (c, pair))).collect();
         let found: Vec<(usize, Option<f64>)> = tasks
             .into_par_iter()
-            .map(|(c, fold)| {
-                let (held_out, train): (Vec<usize>, Vec<usize>) =
-                    answers.iter().partition(|&&answer| fold_of[answer] == fold);
-                let model = match self.fit(&train, grid[c]) {
+            .map(|(c, pair)| {
+                let (train, held_out) = &pairs[pair];
+                let model = match self.fit(train, grid[c]) {
                     Ok(model) => model,
-                    // A fold without one of the classes says nothing about C.
+                    // A pair without one of the classes says nothing about C.
                     Err(DetectError::OneClass { .. }) => return Ok((c, None)),
                     Err(error) => return Err(error),
                 };
-                let scores: Vec<f64> = held_out.iter().map(|&a| model.probability(self.row(a))).collect();
-                let labels: Vec<bool> = held_out.iter().map(|&a| self.labels[a]).collect();
-                Ok((c, auroc(&labels, &scores).value()))
+                let scores: Vec<f64> =
+                    held_out.iter().map(|&answer| self.probability(&model, answer)).collect();
+                Ok((c, auroc(&self.labels_of(held_out), &scores).value()))
             })
             .collect::<Result<_, DetectError>>()?;
         let mut best = (PAPER_C, f64::NEG_INFINITY);
@@ -94,46 +96,64 @@ impl AnswerVectors {
     }
 }
 
-/// One row: `tuned` chooses C inside the training folds, else it is the paper's.
+/// One row: `tuned` chooses C on the pairs of each round, else it is the paper's.
 pub(super) fn lookback_row(
-    store: &FeatureStore,
-    ground: &Ground<'_>,
-    folds: &Folds,
+    pool: &FeaturePool<'_>,
+    protocol: &Protocol,
+    grounds: &Grounds,
     features: AnswerFeatures,
     tuned: bool,
     settings: &EvaluationSettings,
 ) -> Result<LookbackRow, EvaluationError> {
-    let vectors = AnswerVectors::load(store, features)?;
-    let mut scores = vec![0.0; vectors.labels.len()];
-    let mut chosen = Vec::with_capacity(folds.count);
-    for fold in 0..folds.count {
-        let (held_out, train): (Vec<usize>, Vec<usize>) =
-            (0..scores.len()).partition(|&answer| folds.of_answer[answer] == fold);
-        let c = if tuned { vectors.tune(&train, &folds.of_answer, &settings.lookback_c)? } else { PAPER_C };
-        let model = vectors.fit(&train, c)?;
+    let vectors = AnswerVectors::load(pool, features)?;
+    let mut scores = vec![0.0; grounds.in_pool.len()];
+    let mut chosen = Vec::with_capacity(protocol.rounds.len());
+    for round in &protocol.rounds {
+        let c = if tuned { vectors.tune(&round.tuning, &settings.lookback_c)? } else { PAPER_C };
+        let model = vectors.fit(&round.train, c)?;
         chosen.push(c);
-        for answer in held_out {
-            scores[answer] = model.probability(vectors.row(answer));
+        for answer in &round.scored {
+            if let Ok(place) = grounds.in_pool.binary_search(answer) {
+                scores[place] = vectors.probability(&model, *answer);
+            }
         }
     }
+    Ok(answer_row(
+        row_name(features, tuned),
+        &grounds.judged,
+        &grounds.answers_of_judged(&scores),
+        chosen,
+        settings,
+    ))
+}
+
+/// The figures of one row of probabilities that answers are consistent.
+pub(super) fn answer_row(
+    name: String,
+    ground: &Ground,
+    probabilities: &[f64],
+    c: Vec<f64>,
+    settings: &EvaluationSettings,
+) -> LookbackRow {
+    let labels: Vec<bool> = ground.inconsistent.iter().map(|inconsistent| !inconsistent).collect();
     let by_generator: BTreeMap<_, _> = ground
         .generators
         .iter()
         .map(|(generator, members)| {
-            let labels: Vec<bool> = members.iter().map(|&member| vectors.labels[member]).collect();
-            let own: Vec<f64> = members.iter().map(|&member| scores[member]).collect();
+            let labels: Vec<bool> = members.iter().map(|&member| labels[member]).collect();
+            let own: Vec<f64> = members.iter().map(|&member| probabilities[member]).collect();
             (generator.clone(), ranking(&labels, &own))
         })
         .collect();
-    let consistent = vectors.labels.iter().filter(|&&label| label).count();
-    Ok(LookbackRow {
-        name: row_name(features, tuned),
-        answers: estimate(&vectors.labels, &scores, &ground.source_of, settings),
-        chance: Measure::ratio(consistent as f64, vectors.labels.len() as f64, "no answers"),
-        calibration_error: expected_calibration_error(&vectors.labels, &scores),
-        c: chosen,
+    let consistent = labels.iter().filter(|&&label| label).count();
+    LookbackRow {
+        name,
+        answers: estimate(&labels, probabilities, &ground.source_of, settings),
+        chance: Measure::ratio(consistent as f64, labels.len() as f64, "no answers"),
+        calibration_error: expected_calibration_error(&labels, probabilities),
+        c,
         by_generator,
-    })
+    }
 }
 
 /// Name in the table.

@@ -8,7 +8,7 @@ use crate::detect::{
 };
 use crate::reading::StateLayer;
 
-use super::{EvaluationError, FeatureStore, StoreHeader};
+use super::{EvaluationError, FeaturePool, StoreHeader};
 
 /// How token features become a probability.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -93,6 +93,11 @@ impl TokenMethod {
             Self::LexicalSupport => "lexical support control",
             Self::Trained { name, .. } | Self::Ensemble { name, .. } => name,
         }
+    }
+
+    /// Whether it learns from labels.
+    pub(super) const fn is_trained(&self) -> bool {
+        !matches!(self, Self::NegativeLogLikelihood | Self::LexicalSupport)
     }
 
     /// Whether its paper scores an answer by the mean of its tokens, not by the highest.
@@ -219,7 +224,7 @@ impl TokenMethod {
             |name: &str, members, tempered| Self::Ensemble { name: name.to_owned(), members, tempered };
         methods.push(ensemble("fusion, four seeds", of_fusion, false));
         methods.push(ensemble("fusion and light, four seeds each", both.clone(), false));
-        methods.push(ensemble("the same, tempered", both, true));
+        methods.push(ensemble("fusion and light, tempered", both, true));
         methods.retain(|method| method.blocks().iter().all(|block| header.blocks.contains(block)));
         methods
     }
@@ -261,21 +266,24 @@ fn stored_layers(header: &StoreHeader) -> Vec<StateLayer> {
     layers
 }
 
-/// Features of the control, [tokens, width] and width: one-hot generator, then position t, ln(1 + t), t / T.
-pub(super) fn control_features(store: &FeatureStore) -> (Vec<f32>, usize) {
-    let generator_of = |number: usize| store.answers()[number].labelled.generator.as_deref();
-    let mut generators: Vec<Option<&str>> = (0..store.answers().len()).map(generator_of).collect();
+/// Features of the control, [tokens, width], and width: one-hot generator, then position t, ln(1 + t), t / T; and the
+/// generators in the order of their columns.
+pub(super) fn control_features(pool: &FeaturePool<'_>) -> (Vec<f32>, usize, Vec<Option<String>>) {
+    let answers = pool.answers();
+    let mut generators: Vec<Option<&str>> =
+        answers.iter().map(|answer| answer.labelled.generator.as_deref()).collect();
     generators.sort_unstable();
     generators.dedup();
     let width = generators.len() + 3;
-    let mut values = Vec::with_capacity(store.token_count() * width);
-    for (number, answer) in store.answers().iter().enumerate() {
-        let own = generators.binary_search(&generator_of(number)).unwrap_or(0);
+    let mut values = Vec::with_capacity(pool.token_count() * width);
+    for answer in answers {
+        let own = generators.binary_search(&answer.labelled.generator.as_deref()).unwrap_or(0);
         let tokens = answer.token_ranges.len();
         for token in 0..tokens {
             values.extend((0..generators.len()).map(|other| f32::from(u8::from(other == own))));
             values.extend([token as f32, (token as f32).ln_1p(), token as f32 / tokens as f32]);
         }
     }
-    (values, width)
+    let generators = generators.into_iter().map(|generator| generator.map(str::to_owned)).collect();
+    (values, width, generators)
 }

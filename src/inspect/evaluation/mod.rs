@@ -1,13 +1,18 @@
-//! How well detectors do: grouped cross-validation over cached features, and heads trained on all of them.
+//! How well detectors do, over cached features: by grouped cross-validation, on a data set's own splits, or on another
+//! data set; and heads trained on all answers.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `store`, `store_answer`, `store_header`, `store_shard` | the feature store on disk: extraction happens once |
+//! | `pool` | several stores side by side |
+//! | `protocol` | who trains, who chooses, who is judged |
 //! | `method` | what is compared: features and classifier of each row |
-//! | `cross_validation` | folds, out-of-fold token scores |
+//! | `scoring` | token scores by the rounds of a protocol |
+//! | `ground` | labels and sources of the answers that are scored and judged |
 //! | `token_measures` | token, answer and span figures of one method |
 //! | `lookback_measures` | answer factuality from look-back ratios, C fixed and tuned |
-//! | `fitted`, `score_cache` | classifiers fitted on some rows; their out-of-fold scores, computed once |
+//! | `lookback_groups` | the same, trained on one group and tested on another |
+//! | `fitted`, `score_cache` | classifiers fitted on some rows; their scores, computed once |
 //! | `temper`, `llm_check` | what single methods need |
 //! | `comparison` | two rows on the same resamples |
 //! | `evaluate` | all rows together |
@@ -20,16 +25,20 @@
 //! into f32; logistic regressions keep the training rows of a fold dense only within the same limit.
 
 mod comparison;
-mod cross_validation;
 mod curves;
 mod error;
 mod evaluate;
 mod fitted;
+mod ground;
 mod llm_check;
+mod lookback_groups;
 mod lookback_measures;
 mod method;
+mod pool;
+mod protocol;
 mod report;
 mod score_cache;
+mod scoring;
 mod store;
 mod store_answer;
 mod store_header;
@@ -42,10 +51,12 @@ mod token_measures;
 mod training;
 
 pub use comparison::{Comparison, ComparisonRow, Stage};
-pub use cross_validation::{LoadedFeatures, out_of_fold_scores};
 pub use error::EvaluationError;
-pub use evaluate::{EvaluationSettings, evaluate};
+pub use evaluate::{EvaluationSettings, MoreTraining, evaluate};
+pub use lookback_groups::{Group, GroupCell, GroupMatrix};
 pub use method::{TokenClassifier, TokenMethod};
+pub use pool::{FeaturePool, LoadedFeatures};
+pub use protocol::{PartSize, Protocol, ProtocolKind};
 pub use report::{
     EvaluationReport, GeneratorFigures, HighlightingLevel, HighlightingRow, LookbackRow, MethodRow,
     RankingEstimate, SkippedRow, SpanFigures,

@@ -7,18 +7,20 @@ use serde::Serialize;
 use crate::certify::highlighting::{CurveRow, HeldOut, Population};
 use crate::metrics::{Interval, Measure, Ranking, SpanOverlap};
 
-use super::{ComparisonRow, EvaluationSettings};
+use super::{ComparisonRow, EvaluationSettings, GroupMatrix, ProtocolKind};
 
 /// All figures of one evaluation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EvaluationReport {
     /// Name and hash of the model that read the answers.
     pub model: String,
-    /// Hash of the data set.
+    /// Name of the data that are judged.
+    pub data: String,
+    /// Their hash.
     pub data_hash: String,
-    /// Folds of the cross-validation, grouped by source.
-    pub folds: usize,
-    /// Answers evaluated.
+    /// Who trained, who chose, who is judged.
+    pub protocol: ProtocolKind,
+    /// Answers judged.
     pub answers: usize,
     /// Sources they belong to: what the intervals resample.
     pub sources: usize,
@@ -36,7 +38,9 @@ pub struct EvaluationReport {
     pub rows: Vec<MethodRow>,
     /// Answer factuality from look-back ratios; positive = consistent.
     pub lookback: Vec<LookbackRow>,
-    /// What certified highlighting promises and keeps, row by row, on out-of-fold scores.
+    /// Look-back ratios trained on one group and tested on another.
+    pub groups: Vec<GroupMatrix>,
+    /// What certified highlighting promises and keeps, row by row, on scores of models that had not seen the answers.
     pub highlighting: Vec<HighlightingRow>,
     /// Rows against each other.
     pub comparisons: Vec<ComparisonRow>,
@@ -82,7 +86,7 @@ pub struct MethodRow {
     pub by_generator: BTreeMap<String, GeneratorFigures>,
 }
 
-/// Character overlap of flagged and labelled spans at thresholds chosen on the training folds.
+/// Character overlap of flagged and labelled spans at thresholds chosen on other answers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpanFigures {
     /// Characters flagged, labelled and both.
@@ -93,7 +97,8 @@ pub struct SpanFigures {
     pub recall: Measure,
     /// Harmonic mean.
     pub f1: Measure,
-    /// Threshold used for each fold, best on the out-of-fold scores of the other folds.
+    /// The thresholds: one for each fold, best on the out-of-fold scores of the other folds; or the one that is best
+    /// on dev, or on out-of-fold scores of the training data.
     pub thresholds: Vec<f64>,
 }
 
@@ -119,7 +124,7 @@ pub struct LookbackRow {
     pub chance: Measure,
     /// Expected calibration error of the probabilities.
     pub calibration_error: Measure,
-    /// C used for each fold.
+    /// C used in each training.
     pub c: Vec<f64>,
     /// The same on the answers of each generator.
     pub by_generator: BTreeMap<String, Ranking>,

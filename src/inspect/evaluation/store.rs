@@ -412,7 +412,13 @@ impl FeatureStore {
     /// One feature block of all tokens, left on disk. Its checksums are compared once, in a pass that
     /// keeps 1 MiB.
     pub fn stored(&self, block: FeatureBlock) -> Result<StoredRows, EvaluationError> {
-        let (column, shape) = (self.column(block)?, self.header.model.shape);
+        let column = self.column(block)?;
+        Ok(StoredRows::new(self.segments(block)?, column.width(self.header.model.shape), column.precision()))
+    }
+
+    /// Where the rows of a block lie, in order; compared with their checksums as in [`Self::stored`].
+    pub(super) fn segments(&self, block: FeatureBlock) -> Result<Vec<RowSegment>, EvaluationError> {
+        let column = self.column(block)?;
         let mut segments = Vec::new();
         self.each_shard(column, |number, shard, place, rows| {
             let key = (number, column.name());
@@ -425,7 +431,7 @@ impl FeatureStore {
             segments.push(RowSegment { path: shard.path.clone(), offset: place.offset, rows });
             Ok(())
         })?;
-        Ok(StoredRows::new(segments, column.width(shape), column.precision()))
+        Ok(segments)
     }
 
     /// Bytes that a block takes in memory.
@@ -469,3 +475,7 @@ fn floats(bytes: &[u8]) -> Vec<f32> {
 #[cfg(test)]
 #[path = "store_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "store_scale_tests.rs"]
+mod scale_tests;

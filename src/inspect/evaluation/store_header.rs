@@ -89,23 +89,36 @@ impl StoreHeader {
         [AnswerFeatures::ChunkWise { blocks: self.chunk_blocks }, AnswerFeatures::FullContext]
     }
 
+    /// What was read, and how: the hash of the data with the settings that change the features.
+    pub(super) fn reading(&self) -> String {
+        let settings = self.settings.iter().filter(|(name, _)| *name != "data");
+        settings.fold(self.data_hash.clone(), |text, (name, value)| format!("{text}, {name} {value}"))
+    }
+
     /// The first thing in which a stored header differs from the wanted one.
     pub(super) fn difference(&self, wanted: &Self) -> Option<String> {
-        let part = |what: &str, stored: String, wanted: String| {
-            (stored != wanted).then(|| format!("its {what} is {stored}, wanted is {wanted}"))
-        };
+        part("format", &self.format, &wanted.format)
+            .or_else(|| part("data hash", &self.data_hash, &wanted.data_hash))
+            .or_else(|| self.difference_of_features(wanted))
+            .or_else(|| {
+                let text = |header: &Self| format!("{:?}", header.settings);
+                part("settings", &text(self), &text(wanted))
+            })
+    }
+
+    /// The first thing in which the features of two stores differ, whatever their data.
+    pub(super) fn difference_of_features(&self, wanted: &Self) -> Option<String> {
         let names =
             |header: &Self| header.blocks.iter().map(|block| block.name()).collect::<Vec<_>>().join(", ");
-        part("format", self.format.to_string(), wanted.format.to_string())
-            .or_else(|| part("model hash", self.model.hash.clone(), wanted.model.hash.clone()))
-            .or_else(|| part("model", self.model.shape.to_string(), wanted.model.shape.to_string()))
-            .or_else(|| part("data hash", self.data_hash.clone(), wanted.data_hash.clone()))
-            .or_else(|| part("list of features", names(self), names(wanted)))
-            .or_else(|| {
-                part("number of chunk blocks", self.chunk_blocks.to_string(), wanted.chunk_blocks.to_string())
-            })
-            .or_else(|| part("settings", format!("{:?}", self.settings), format!("{:?}", wanted.settings)))
+        part("model hash", &self.model.hash, &wanted.model.hash)
+            .or_else(|| part("model", &self.model.shape, &wanted.model.shape))
+            .or_else(|| part("list of features", &names(self), &names(wanted)))
+            .or_else(|| part("number of chunk blocks", &self.chunk_blocks, &wanted.chunk_blocks))
     }
+}
+
+fn part<T: PartialEq + std::fmt::Display>(what: &str, stored: &T, wanted: &T) -> Option<String> {
+    (stored != wanted).then(|| format!("its {what} is {stored}, wanted is {wanted}"))
 }
 
 /// The header with its own checksum, as it stands in the file.

@@ -1,7 +1,7 @@
 use std::fs;
 
-use super::super::LoadedFeatures;
 use super::super::synthetic_store::{examples, filled, header};
+use super::super::{FeaturePool, LoadedFeatures};
 use super::*;
 use crate::reading::StateLayer;
 
@@ -128,7 +128,7 @@ fn a_block_left_on_disk_has_the_rows_of_the_one_in_memory() {
         FeatureBlock::Likelihood,
     ];
     let dense = |store: &FeatureStore| {
-        let loaded = LoadedFeatures::load(store, &blocks).unwrap();
+        let loaded = LoadedFeatures::load(&FeaturePool::of(store), &blocks).unwrap();
         let rows = loaded.rows().unwrap();
         let mut values = vec![0.0; rows.rows() * rows.width()];
         rows.copy_rows(&(0..rows.rows()).collect::<Vec<_>>(), &mut values).unwrap();

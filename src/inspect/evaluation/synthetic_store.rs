@@ -57,7 +57,25 @@ pub(super) fn examples(count: usize, strength: f32) -> Vec<(LabelledAnswer, Trac
 }
 
 pub(super) fn filled(folder: &Path, examples: &[(LabelledAnswer, Trace)]) -> FeatureStore {
-    let mut store = FeatureStore::open(folder, &header()).unwrap();
+    written(folder, &header(), examples)
+}
+
+/// A store of other data: its answers say other things, its hash and its name are `name`.
+pub(super) fn filled_as(folder: &Path, examples: &[(LabelledAnswer, Trace)], name: &str) -> FeatureStore {
+    let mut header = header();
+    header.data_hash = format!("hash of {name}");
+    header.settings.insert("data".to_owned(), name.to_owned());
+    let renamed: Vec<(LabelledAnswer, Trace)> = examples
+        .iter()
+        .map(|(label, trace)| {
+            (LabelledAnswer { answer: format!("{}; {name}", label.answer), ..label.clone() }, trace.clone())
+        })
+        .collect();
+    written(folder, &header, &renamed)
+}
+
+fn written(folder: &Path, header: &StoreHeader, examples: &[(LabelledAnswer, Trace)]) -> FeatureStore {
+    let mut store = FeatureStore::open(folder, header).unwrap();
     for (label, trace) in examples {
         store.append(label, trace).unwrap();
     }

@@ -6,7 +6,7 @@ use crate::certify::highlighting::Population;
 use crate::metrics::{Interval, Measure, macro_mean};
 use crate::text::visible_line;
 
-use super::{EvaluationReport, MethodRow, Stage};
+use super::{EvaluationReport, Group, GroupCell, GroupMatrix, MethodRow, Stage};
 
 /// How cells become a table.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -36,20 +36,28 @@ impl EvaluationReport {
 
     fn lay_out(&self, form: Form) -> String {
         let mut out = format!(
-            "{} answers of {} sources, {} tokens ({} positive), {} answers inconsistent; {}-fold cross-validation grouped by source.\n\
+            "{} answers of {} sources, {} tokens ({} positive), {} answers inconsistent; {}.\n\
              Model {}, data {}. Intervals: 95 %, {} resamples of sources. Smoothing: persistence {} for tokens, {} and the maximum for answers, the same for every row.\n",
             self.answers,
             self.sources,
             self.tokens,
             self.positive_tokens,
             self.inconsistent_answers,
-            self.folds,
+            self.protocol.sentence(),
             visible_line(&self.model),
             visible_line(&self.data_hash),
             self.settings.resamples,
             self.settings.rho,
             self.settings.rho_answer,
         );
+        for more in &self.settings.more_training {
+            let _ = writeln!(
+                out,
+                "Rows that end with \"{}\" were trained on {} further answers, in every training; they are not judged.",
+                visible_line(&more.suffix()),
+                more.answers
+            );
+        }
         let tables = [
             self.ranking_table("Tokens", &self.chance_tokens, |row| {
                 [&row.tokens_raw, &row.tokens_smoothed]
@@ -65,7 +73,8 @@ impl EvaluationReport {
             self.highlighting_table(),
             self.comparison_table(),
         ];
-        for table in tables.iter().filter(|table| table.rows.len() > 1) {
+        let groups: Vec<Table> = self.groups.iter().map(group_table).collect();
+        for table in tables.iter().chain(&groups).filter(|table| table.rows.len() > 1) {
             table.write(form, &mut out);
         }
         if !self.skipped.is_empty() {
@@ -112,8 +121,11 @@ impl EvaluationReport {
                 format!("{:.3}", row.calibration_error_smoothed),
             ]);
         }
-        let title = "Spans (character overlap, thresholds chosen on the training folds) and calibration of token scores";
-        Table { title: title.to_owned(), rows }
+        let chosen_on = self.protocol.chosen_on();
+        let title = format!(
+            "Spans (character overlap, thresholds chosen on {chosen_on}) and calibration of token scores"
+        );
+        Table { title, rows }
     }
 
     fn generator_table(&self) -> Table {
@@ -201,8 +213,11 @@ impl EvaluationReport {
                 ]);
             }
         }
-        let title = "Certified highlighting (conformal risk control by source, on out-of-fold scores)";
-        Table { title: title.to_owned(), rows }
+        let scores = self.protocol.scores();
+        Table {
+            title: format!("Certified highlighting (conformal risk control by source, on {scores})"),
+            rows,
+        }
     }
 
     fn comparison_table(&self) -> Table {
@@ -225,7 +240,7 @@ impl EvaluationReport {
     }
 
     fn lookback_table(&self) -> Table {
-        let head = ["method", "AUROC", "AP", "AP by chance", "C by fold", "ECE"];
+        let head = ["method", "AUROC", "AP", "AP by chance", "C", "ECE"];
         let mut rows = vec![head.map(str::to_owned).to_vec()];
         for row in &self.lookback {
             let c: Vec<String> = row.c.iter().map(ToString::to_string).collect();
@@ -240,6 +255,26 @@ impl EvaluationReport {
         }
         Table { title: "Answer factuality from look-back ratios (positive = consistent)".to_owned(), rows }
     }
+}
+
+/// Rows: trained on; columns: tested on.
+fn group_table(matrix: &GroupMatrix) -> Table {
+    let size = |group: &Group| format!("{} ({}, {})", group.name, group.answers, group.inconsistent);
+    let mut rows = vec![[vec!["trained on".to_owned()], matrix.groups.iter().map(size).collect()].concat()];
+    for (group, cells) in matrix.groups.iter().zip(&matrix.cells) {
+        let cell = |cell: &GroupCell| match cell.deviation {
+            Some(deviation) => format!("{:.3} +- {deviation:.3}", cell.auroc),
+            None => cell.auroc.to_string(),
+        };
+        rows.push([vec![group.name.clone()], cells.iter().map(cell).collect()].concat());
+    }
+    let title = format!(
+        "{} from {by} to {by}: AUROC, mean and deviation of {} splits 3:2 by source (answers, inconsistent ones)",
+        matrix.features,
+        matrix.splits,
+        by = matrix.by
+    );
+    Table { title, rows }
 }
 
 /// `0.436 [0.401, 0.470]`, or why there is none.

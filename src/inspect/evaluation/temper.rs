@@ -3,35 +3,39 @@
 
 use crate::metrics::average_precision;
 
-use super::cross_validation::Folds;
-use super::token_measures::Ground;
+use super::ground::Grounds;
 
 /// Factors that are tried.
 const FACTORS: [f64; 5] = [1.0, 0.7, 0.5, 0.35, 0.25];
 
-/// Scores of each fold tempered by the factor with the highest smoothed average precision on the out-of-fold scores of
-/// the other folds.
-pub(super) fn tempered(ground: &Ground<'_>, folds: &Folds, scores: &[f64], rho: f64) -> Vec<f64> {
+/// Scores tempered by the factor with the highest smoothed average precision on the answers that the protocol chooses
+/// on. Answers that are scored but not judged take the factor that was chosen on them.
+pub(super) fn tempered(grounds: &Grounds, scores: &[f64], rho: f64) -> Vec<f64> {
+    let ground = &grounds.scored;
     let candidates: Vec<Vec<f64>> =
         FACTORS.iter().map(|factor| scores.iter().map(|score| temper(*score, *factor)).collect()).collect();
     let smoothed: Vec<Vec<f64>> = candidates.iter().map(|scores| ground.smoothed(scores, rho)).collect();
+    let tokens_of = |answers: &[usize]| -> Vec<usize> {
+        answers.iter().flat_map(|&answer| ground.answers[answer].tokens()).collect()
+    };
     let mut out = scores.to_vec();
-    for fold in 0..folds.count {
-        let tokens_of = |inside: bool| {
-            let answers = ground.answers.iter().zip(&folds.of_answer);
-            answers.filter(move |(_, own)| (**own == fold) == inside).flat_map(|(answer, _)| answer.tokens())
-        };
-        let others: Vec<usize> = tokens_of(false).collect();
-        let labels: Vec<bool> = others.iter().map(|&token| ground.token_labels[token]).collect();
+    let mut done = vec![false; scores.len()];
+    for (chosen_on, applied_to) in &grounds.choices {
+        let seen = tokens_of(chosen_on);
+        let labels: Vec<bool> = seen.iter().map(|&token| ground.token_labels[token]).collect();
         let mut best = (0, f64::NEG_INFINITY);
         for (number, smoothed) in smoothed.iter().enumerate() {
-            let own: Vec<f64> = others.iter().map(|&token| smoothed[token]).collect();
+            let own: Vec<f64> = seen.iter().map(|&token| smoothed[token]).collect();
             let value = average_precision(&labels, &own).value().unwrap_or(f64::NEG_INFINITY);
             if value > best.1 {
                 best = (number, value);
             }
         }
-        for token in tokens_of(true) {
+        for token in tokens_of(applied_to) {
+            out[token] = candidates[best.0][token];
+            done[token] = true;
+        }
+        for token in seen.into_iter().filter(|&token| !done[token]) {
             out[token] = candidates[best.0][token];
         }
     }

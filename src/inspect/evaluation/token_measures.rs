@@ -1,83 +1,14 @@
-//! Token, answer and span figures of one method from its out-of-fold scores.
+//! Token, answer and span figures of one method from its scores.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::detect::{DisplayUnit, display_units, smooth, spans_of_units, unit_scores};
+use crate::detect::{spans_of_units, unit_scores};
 use crate::metrics::{RankingSample, SpanOverlap, bootstrap_intervals, expected_calibration_error, ranking};
 
-use super::cross_validation::{Folds, all_token_labels};
-use super::{
-    EvaluationSettings, FeatureStore, GeneratorFigures, MethodRow, RankingEstimate, SpanFigures, StoredAnswer,
-};
-
-/// What all methods share: labels, sources, generators, display units.
-pub(super) struct Ground<'a> {
-    pub(super) answers: &'a [StoredAnswer],
-    pub(super) token_labels: Vec<bool>,
-    pub(super) inconsistent: Vec<bool>,
-    /// Number of each answer's source, from 0.
-    pub(super) source_of: Vec<usize>,
-    pub(super) sources: usize,
-    source_of_token: Vec<usize>,
-    units: Vec<Vec<DisplayUnit>>,
-    /// Answers of each generator.
-    pub(super) generators: BTreeMap<String, Vec<usize>>,
-}
-
-impl<'a> Ground<'a> {
-    pub(super) fn new(store: &'a FeatureStore) -> Self {
-        let answers = store.answers();
-        let mut numbers = BTreeMap::new();
-        let source_of: Vec<usize> = answers
-            .iter()
-            .map(|answer| {
-                let next = numbers.len();
-                *numbers.entry(answer.labelled.source.as_str()).or_insert(next)
-            })
-            .collect();
-        let mut generators: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        for (number, answer) in answers.iter().enumerate() {
-            if let Some(generator) = &answer.labelled.generator {
-                generators.entry(generator.clone()).or_default().push(number);
-            }
-        }
-        let with_length = answers.iter().zip(&source_of);
-        Self {
-            source_of_token: with_length
-                .flat_map(|(answer, &source)| std::iter::repeat_n(source, answer.token_ranges.len()))
-                .collect(),
-            token_labels: all_token_labels(store),
-            inconsistent: answers.iter().map(|answer| answer.labelled.inconsistent).collect(),
-            sources: numbers.len(),
-            units: answers
-                .par_iter()
-                .map(|answer| display_units(&answer.labelled.answer, &answer.token_ranges))
-                .collect(),
-            source_of,
-            generators,
-            answers,
-        }
-    }
-
-    /// Smooths every answer on its own.
-    pub(super) fn smoothed(&self, scores: &[f64], stay: f64) -> Vec<f64> {
-        self.answers.iter().flat_map(|answer| smooth(&scores[answer.tokens()], stay)).collect()
-    }
-
-    /// Number of each token's source.
-    pub(super) fn source_of_token(&self) -> &[usize] {
-        &self.source_of_token
-    }
-
-    /// The highest score of each answer.
-    pub(super) fn highest(&self, scores: &[f64]) -> Vec<f64> {
-        let highest = |answer: &StoredAnswer| scores[answer.tokens()].iter().copied().fold(0.0, f64::max);
-        self.answers.iter().map(highest).collect()
-    }
-}
+use super::ground::{Ground, Grounds};
+use super::{EvaluationSettings, GeneratorFigures, MethodRow, RankingEstimate, SpanFigures};
 
 /// Average precision and AUROC with intervals from the same resamples of sources.
 pub(super) fn estimate(
@@ -95,20 +26,22 @@ pub(super) fn estimate(
     RankingEstimate { average_precision, auroc }
 }
 
-/// All figures of one method. `scores`: raw, one per token; `answer_scores`: raw answer scores where
-/// they are not the highest token score.
+/// All figures of one method on the judged answers. `scores`: raw, one per scored token; `answer_scores`: raw scores
+/// of the judged answers where they are not the highest token score.
 pub(super) fn method_row(
     name: &str,
-    ground: &Ground<'_>,
-    folds: &Folds,
+    grounds: &Grounds,
     scores: &[f64],
     answer_scores: Option<Vec<f64>>,
     settings: &EvaluationSettings,
 ) -> MethodRow {
-    let smoothed = ground.smoothed(scores, settings.rho);
+    let ground = &grounds.judged;
+    let smoothed_of_all = grounds.scored.smoothed(scores, settings.rho);
+    let smoothed = grounds.of_judged(&smoothed_of_all);
+    let scores = &grounds.of_judged(scores);
     let answers_raw = answer_scores.unwrap_or_else(|| ground.highest(scores));
     let answers_smoothed = ground.highest(&ground.smoothed(scores, settings.rho_answer));
-    let tokens = |scores: &[f64]| estimate(&ground.token_labels, scores, &ground.source_of_token, settings);
+    let tokens = |scores: &[f64]| estimate(&ground.token_labels, scores, ground.source_of_token(), settings);
     let answers = |scores: &[f64]| estimate(&ground.inconsistent, scores, &ground.source_of, settings);
     let by_generator = ground
         .generators
@@ -140,7 +73,7 @@ pub(super) fn method_row(
         answers_smoothed: answers(&answers_smoothed),
         calibration_error_raw: expected_calibration_error(&ground.token_labels, scores),
         calibration_error_smoothed: expected_calibration_error(&ground.token_labels, &smoothed),
-        spans: span_figures(ground, folds, &smoothed),
+        spans: span_figures(grounds, &smoothed_of_all),
         by_generator,
     }
 }
@@ -151,7 +84,7 @@ fn candidates() -> Vec<f64> {
 }
 
 /// Overlap of every answer at every candidate threshold, [answers][candidates].
-fn overlaps(ground: &Ground<'_>, smoothed: &[f64], thresholds: &[f64]) -> Vec<Vec<SpanOverlap>> {
+fn overlaps(ground: &Ground, smoothed: &[f64], thresholds: &[f64]) -> Vec<Vec<SpanOverlap>> {
     ground
         .answers
         .par_iter()
@@ -188,20 +121,19 @@ fn best_candidate(thresholds: &[f64], answers: &[&Vec<SpanOverlap>]) -> usize {
     best.0
 }
 
-/// Flags each fold at the threshold that is best on the out-of-fold scores of the other folds: scores of
-/// training answers by the model trained on them would be far too confident.
-fn span_figures(ground: &Ground<'_>, folds: &Folds, smoothed: &[f64]) -> SpanFigures {
+/// Flags answers at the threshold that is best on the scores of those that the protocol chooses on, which are
+/// scores of models that had not seen them: those of a model on its own training answers would be far too confident.
+fn span_figures(grounds: &Grounds, smoothed: &[f64]) -> SpanFigures {
     let candidates = candidates();
-    let overlaps = overlaps(ground, smoothed, &candidates);
+    let overlaps = overlaps(&grounds.scored, smoothed, &candidates);
     let mut pooled = SpanOverlap::default();
-    let mut thresholds = Vec::with_capacity(folds.count);
-    for fold in 0..folds.count {
-        let with_fold = overlaps.iter().zip(&folds.of_answer);
-        let others = with_fold.clone().filter(|&(_, &own)| own != fold).map(|(overlaps, _)| overlaps);
-        let number = best_candidate(&candidates, &others.collect::<Vec<_>>());
+    let mut thresholds = Vec::with_capacity(grounds.choices.len());
+    for (chosen_on, applied_to) in &grounds.choices {
+        let seen: Vec<&Vec<SpanOverlap>> = chosen_on.iter().map(|&answer| &overlaps[answer]).collect();
+        let number = best_candidate(&candidates, &seen);
         thresholds.push(candidates[number]);
-        for (overlaps, _) in with_fold.filter(|&(_, &own)| own == fold) {
-            pooled.merge(overlaps[number]);
+        for &answer in applied_to {
+            pooled.merge(overlaps[answer][number]);
         }
     }
     SpanFigures {
@@ -214,7 +146,7 @@ fn span_figures(ground: &Ground<'_>, folds: &Folds, smoothed: &[f64]) -> SpanFig
 }
 
 /// The threshold with the highest pooled span F1 over all answers, for a head that is shipped.
-pub(super) fn best_threshold(ground: &Ground<'_>, scores: &[f64], rho: f64) -> f64 {
+pub(super) fn best_threshold(ground: &Ground, scores: &[f64], rho: f64) -> f64 {
     let candidates = candidates();
     let overlaps = overlaps(ground, &ground.smoothed(scores, rho), &candidates);
     candidates[best_candidate(&candidates, &overlaps.iter().collect::<Vec<_>>())]

@@ -7,17 +7,22 @@ use crate::detect::{
 };
 use crate::metrics::Measure;
 
-use super::cross_validation::{Folds, LoadedFeatures, scores_by_fold};
+use super::ground::Grounds;
 use super::lookback_measures::{AnswerVectors, lookback_row};
-use super::token_measures::{Ground, best_threshold, method_row};
-use super::{EvaluationError, EvaluationSettings, FeatureStore, ScoreCache, TokenClassifier, TokenMethod};
+use super::scoring::token_scores;
+use super::token_measures::{best_threshold, method_row};
+use super::{
+    EvaluationError, EvaluationSettings, FeaturePool, LoadedFeatures, Protocol, ScoreCache, TokenClassifier,
+    TokenMethod,
+};
 
-/// Trains a token head on all answers.
+/// Trains a token head on all answers of the pool.
 ///
-/// Its threshold is the one with the highest span F1 on smoothed out-of-fold scores, and the card carries
-/// the out-of-fold figures. `name`: of the detector, for example `cortex`.
+/// Its threshold is the one with the highest span F1 on smoothed out-of-fold scores of the main store (`folds`), and
+/// the card carries the out-of-fold figures; answers of further stores are in every training and never judged.
+/// `name`: of the detector, for example `cortex`.
 pub fn train_token_head(
-    store: &FeatureStore,
+    pool: &FeaturePool<'_>,
     folds: &[usize],
     name: &str,
     blocks: &[FeatureBlock],
@@ -25,22 +30,21 @@ pub fn train_token_head(
     settings: &EvaluationSettings,
     progress: &mut dyn FnMut(&str),
 ) -> Result<TokenHead, EvaluationError> {
-    let folds = Folds::new(store, folds)?;
-    let ground = Ground::new(store);
+    let protocol = with_all_others(pool, Protocol::cross_validation(pool, folds)?);
+    let grounds = Grounds::new(pool, &protocol);
     let method = TokenMethod::Trained {
         name: name.to_owned(),
         blocks: blocks.to_vec(),
         classifier: classifier.clone(),
     };
-    let scores =
-        scores_by_fold(store, &folds, &ground.token_labels, &method, &mut ScoreCache::default(), progress)?;
-    let row = method_row(name, &ground, &folds, &scores, None, settings);
+    let scores = token_scores(pool, &protocol, &grounds, &method, &mut ScoreCache::default(), progress)?;
+    let row = method_row(name, &grounds, &scores, None, settings);
     progress(&format!("{name}: all answers"));
-    let loaded = LoadedFeatures::load(store, blocks)?;
+    let loaded = LoadedFeatures::load(pool, blocks)?;
     let features = loaded.rows()?;
     let all: Vec<usize> = (0..features.rows()).collect();
-    let model = classifier.train(&features, &ground.token_labels, &all)?;
-    let mut training = provenance(store, &folds);
+    let model = classifier.train(&features, &pool.token_labels(), &all)?;
+    let mut training = provenance(pool, &protocol);
     for (figure, measure) in [
         ("out_of_fold_token_average_precision", &row.tokens_smoothed.average_precision.estimate),
         ("out_of_fold_token_auroc", &row.tokens_smoothed.auroc.estimate),
@@ -54,9 +58,9 @@ pub fn train_token_head(
     let card = TokenHeadCard {
         kind: "token".to_owned(),
         name: name.to_owned(),
-        model: store.header().model.clone(),
+        model: pool.header().model.clone(),
         blocks: blocks.to_vec(),
-        threshold: best_threshold(&ground, &scores, settings.rho),
+        threshold: best_threshold(&grounds.judged, &scores, settings.rho),
         rho: settings.rho,
         rho_answer: settings.rho_answer,
         making: Making::here(training),
@@ -64,22 +68,23 @@ pub fn train_token_head(
     Ok(TokenHead::new(card, model)?)
 }
 
-/// Trains an answer head on all answers with the given C, or with the one that grouped cross-validation
+/// Trains an answer head on all answers of the pool with the given C, or with the one that grouped cross-validation
 /// chooses from the settings' grid.
 pub fn train_answer_head(
-    store: &FeatureStore,
+    pool: &FeaturePool<'_>,
     folds: &[usize],
     name: &str,
     features: AnswerFeatures,
     c: Option<f64>,
     settings: &EvaluationSettings,
 ) -> Result<AnswerHead, EvaluationError> {
-    let folds = Folds::new(store, folds)?;
-    let vectors = AnswerVectors::load(store, features)?;
-    let all: Vec<usize> = (0..store.answers().len()).collect();
+    let protocol = with_all_others(pool, Protocol::cross_validation(pool, folds)?);
+    let vectors = AnswerVectors::load(pool, features)?;
+    let all: Vec<usize> = (0..pool.answers().len()).collect();
+    let held_out = protocol.rounds.iter().map(|round| (round.train.clone(), round.scored.clone()));
     let chosen = match c {
         Some(c) => c,
-        None => vectors.tune(&all, &folds.of_answer, &settings.lookback_c)?,
+        None => vectors.tune(&held_out.collect::<Vec<_>>(), &settings.lookback_c)?,
     };
     let model = vectors.fit(&all, chosen)?;
     // The figure belongs to the procedure: tuned inside the training folds when C is tuned.
@@ -87,14 +92,14 @@ pub fn train_answer_head(
         lookback_c: c.map_or(settings.lookback_c.clone(), |c| vec![c]),
         ..settings.clone()
     };
-    let row = lookback_row(store, &Ground::new(store), &folds, features, true, &own)?;
-    let mut training = provenance(store, &folds);
+    let row = lookback_row(pool, &protocol, &Grounds::new(pool, &protocol), features, true, &own)?;
+    let mut training = provenance(pool, &protocol);
     let out_of_fold: &Measure = &row.answers.auroc.estimate;
     training.insert("out_of_fold_answer_auroc".to_owned(), out_of_fold.to_string());
     let card = AnswerHeadCard {
         kind: "answer".to_owned(),
         name: name.to_owned(),
-        model: store.header().model.clone(),
+        model: pool.header().model.clone(),
         features,
         c: chosen,
         making: Making::here(training),
@@ -102,12 +107,26 @@ pub fn train_answer_head(
     Ok(AnswerHead::new(card, model)?)
 }
 
-fn provenance(store: &FeatureStore, folds: &Folds) -> BTreeMap<String, String> {
-    let mut training = store.header().settings.clone();
-    training.insert("data_hash".to_owned(), store.header().data_hash.clone());
-    training.insert("answers".to_owned(), store.answers().len().to_string());
-    training.insert("tokens".to_owned(), store.token_count().to_string());
-    training.insert("folds".to_owned(), folds.count.to_string());
+/// The protocol with the answers of every further store in its trainings.
+fn with_all_others(pool: &FeaturePool<'_>, protocol: Protocol) -> Protocol {
+    let others: Vec<usize> = (1..pool.stores()).flat_map(|store| pool.members(store)).collect();
+    if others.is_empty() { protocol } else { protocol.with_more_training(&others) }
+}
+
+fn provenance(pool: &FeaturePool<'_>, protocol: &Protocol) -> BTreeMap<String, String> {
+    let mut training = pool.header().settings.clone();
+    training.insert("data_hash".to_owned(), pool.data_hash(0).to_owned());
+    training.insert("answers".to_owned(), pool.answers().len().to_string());
+    training.insert("tokens".to_owned(), pool.token_count().to_string());
+    training.insert("folds".to_owned(), protocol.rounds.len().to_string());
+    let others: Vec<String> = (1..pool.stores())
+        .map(|store| {
+            format!("{} ({}, {} answers)", pool.name(store), pool.data_hash(store), pool.members(store).len())
+        })
+        .collect();
+    if !others.is_empty() {
+        training.insert("also_trained_on".to_owned(), others.join(", "));
+    }
     training
 }
 

@@ -278,3 +278,7 @@ impl<'a> Fields<'a> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "gguf_tests.rs"]
+mod tests;

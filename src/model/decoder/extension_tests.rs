@@ -170,3 +170,82 @@ fn the_information_contribution_is_the_same_whole_cut_and_together_and_needs_the
         assert!(matches!(refused, DecoderError::PrefixWithoutInputs));
     }
 }
+
+/// The definition, straight from the states and weights of a whole reading: row `row` of a layer that takes `input` to
+/// `output`, both [T, d], with the mean attention `weights` of that row, [T].
+fn contribution_by_definition(
+    weights: &[f64],
+    input: &[f32],
+    output: &[f32],
+    row: usize,
+    width: usize,
+) -> f64 {
+    let mut visible: Vec<usize> = (0..=row).filter(|&place| weights[place] > 0.0).collect();
+    let wanted = visible.len().div_ceil(10).max(2);
+    if visible.len() < 2 {
+        return 0.0;
+    }
+    visible.sort_by(|a, b| weights[*b].partial_cmp(&weights[*a]).unwrap().then(a.cmp(b)));
+    visible.truncate(wanted);
+    let state = |values: &[f32], place: usize| -> Vec<f64> {
+        values[place * width..(place + 1) * width].iter().map(|value| f64::from(*value)).collect()
+    };
+    let (before, after) = (state(input, row), state(output, row));
+    let shares = |values: Vec<f64>| -> Vec<f64> {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let spread = (values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>()
+            / values.len() as f64)
+            .sqrt();
+        let raised: Vec<f64> = values.iter().map(|value| ((value - mean) / spread).exp()).collect();
+        let total: f64 = raised.iter().sum();
+        raised.iter().map(|value| value / total).collect()
+    };
+    let attended = shares(visible.iter().map(|&place| weights[place]).collect());
+    let projected = shares(
+        visible
+            .iter()
+            .map(|&place| {
+                let of = state(input, place);
+                let along: f64 = (0..width).map(|i| (after[i] - before[i]) * of[i]).sum();
+                along / of.iter().map(|value| value * value).sum::<f64>().sqrt()
+            })
+            .collect(),
+    );
+    let divergence = |one: &[f64], other: &[f64]| -> f64 {
+        one.iter().zip(other).map(|(p, q)| p * (p / (0.5 * (p + q))).ln()).sum()
+    };
+    0.5 * (divergence(&attended, &projected) + divergence(&projected, &attended))
+}
+
+#[test]
+fn the_information_contribution_is_its_definition_on_all_states_and_weights() {
+    for name in GOLDEN {
+        let decoder = decoder(name);
+        let ids = golden_ids(name);
+        let (layers, width) = (decoder.config().layers, decoder.config().hidden_size);
+        let request = CaptureRequest { information_contribution: true, ..everything(layers, &[]) };
+        let prefix = decoder.prefix_with_inputs(&[]).unwrap();
+        let read = decoder.extend(&prefix, &ids, &request).unwrap();
+        let tokens = ids.len();
+        let attention = read.full_attention.as_ref().unwrap();
+        // The input of the first block, the embedding, is not among the states that can be asked for.
+        for layer in 1..layers {
+            for row in 0..tokens {
+                let weight = |place: usize| {
+                    let of_head = |head: usize| {
+                        attention[((layer * read.heads + head) * tokens + row) * tokens + place]
+                    };
+                    (0..read.heads).map(|head| f64::from(of_head(head))).sum::<f64>() / read.heads as f64
+                };
+                let weights: Vec<f64> = (0..tokens).map(weight).collect();
+                let (input, output) = (&read.states[layer - 1], &read.states[layer]);
+                let expected = contribution_by_definition(&weights, input, output, row, width);
+                let found = f64::from(read.information_contribution[row * layers + layer]);
+                assert!(
+                    (found - expected).abs() < 2e-3,
+                    "{name}, layer {layer}, row {row}: {found}, {expected}"
+                );
+            }
+        }
+    }
+}

@@ -380,5 +380,6 @@ pub static ACTIONS: &[Entry] = &[
         Some("quit"),
         "close what is open; at the top quit",
     ),
+    entry(ANYWHERE, "suspend", Command::Suspend, &[control('z')], None, "to the shell; `fg` comes back"),
     entry(ANYWHERE, "quit", Command::Quit, &[control('c')], None, "quit at once"),
 ];

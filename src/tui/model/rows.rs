@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::asked::{AskState, Asked};
 use super::filter::Filter;
 use super::sliders::{SliderEffect, SliderName};
-use crate::evidence::{Evidence, Findings, Thresholds, decide};
+use crate::evidence::{Evidence, Findings, Status, Thresholds, decide};
 use crate::inspect::Planned;
 
 /// Answer tokens decided about in one slice, so that a key never waits long for a large data set.
@@ -51,6 +51,8 @@ pub struct Tally {
     pub consistent: usize,
     /// Examples with a factuality.
     pub judged: usize,
+    /// Records that could not be read.
+    pub failed: usize,
 }
 
 impl Tally {
@@ -64,10 +66,11 @@ impl Tally {
             decided_chunks: findings.trusted.iter().flatten().count(),
             consistent: usize::from(findings.consistent == Some(true)),
             judged: usize::from(findings.consistent.is_some()),
+            failed: usize::from(evidence.status == Status::Error),
         }
     }
 
-    fn fields(&mut self) -> [&mut usize; 8] {
+    fn fields(&mut self) -> [&mut usize; 9] {
         [
             &mut self.read,
             &mut self.flagged,
@@ -77,6 +80,7 @@ impl Tally {
             &mut self.decided_chunks,
             &mut self.consistent,
             &mut self.judged,
+            &mut self.failed,
         ]
     }
 

@@ -38,6 +38,8 @@ pub enum Effect {
     Copy(String),
     /// Take the mouse, or give it back.
     Mouse(bool),
+    /// Stop the program as Ctrl-z does, until the shell continues it.
+    Suspend,
 }
 
 /// Applies one action.
@@ -91,6 +93,7 @@ fn command_effects(model: &mut Model, command: Command) -> Vec<Effect> {
                 return vec![Effect::CancelRun, Effect::Quit];
             }
         }
+        Command::Suspend => return vec![Effect::Suspend],
         Command::Back => return back(model),
         Command::SelectTokens => annotating::select(model),
         Command::MarkFalseAlarm => return annotating::mark(model, MarkKind::FalseAlarm),

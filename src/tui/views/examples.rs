@@ -103,12 +103,8 @@ fn words(model: &Model) -> String {
         model.thresholds.token,
         counted(total.spans, "span", "spans"),
     );
-    let failed = (0..model.rows.len())
-        .filter_map(|index| model.rows.get(index)?.evidence.as_deref())
-        .filter(|evidence| evidence.status == Status::Error)
-        .count();
-    if failed > 0 {
-        let _ = write!(text, " {} could not be read.", counted(failed, "record", "records"));
+    if total.failed > 0 {
+        let _ = write!(text, " {} could not be read.", counted(total.failed, "record", "records"));
     }
     text
 }
