@@ -173,6 +173,7 @@ pub fn run(_: &Shared, arguments: &CertifyArguments) -> Outcome {
         recall: diagnostics.recall.clone(),
         data: dataset.name.clone(),
         verdict: None,
+        diagnostics: None,
     };
     let examples: Vec<&Example> = dataset.examples().collect();
     let groups = match &arguments.by {

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use crate::certify::guarantee::other_retriever;
 use crate::certify::{
-    Alpha, CalibrationArtefact, CalibrationMode, CalibrationSource, ChunkGuarantee, ChunkLabels,
+    Alpha, CalibrationArtefact, CalibrationMode, CalibrationSource, ChunkGuarantee, ChunkLabels, Diagnostics,
     DiagnosticsSettings, LabelChunk, LabelQuestion, LabelSettings, PValue, QuestionScores, diagnose, judge,
     label_chunks,
 };
@@ -106,6 +107,9 @@ pub struct CertificateSummary {
     pub data: String,
     /// The verdict about retriever and data, where it was made.
     pub verdict: Option<String>,
+    /// m1, m2 and coverage at many levels, where the calibrating questions were diagnosed here. It is
+    /// not kept in evidence.
+    pub diagnostics: Option<Diagnostics>,
 }
 
 impl Certificate {
@@ -128,10 +132,7 @@ impl Certificate {
         if differences.is_empty() {
             return Self::Artefact { artefact: Box::new(artefact), mode };
         }
-        Self::Absent(format!(
-            "the calibration was made with another retriever, so its guarantee does not hold here: {}",
-            differences.join("; ")
-        ))
+        Self::Absent(other_retriever(&differences))
     }
 
     /// Calibrates the halves of a data set on each other, grouped by source.
@@ -240,18 +241,22 @@ fn summary_of(artefacts: &[&CalibrationArtefact], mode: CalibrationMode, how: &s
         recall: Measure::ratio(found as f64, questions as f64, "no questions"),
         data: format!("{}{how}", source.data.as_deref().unwrap_or("unnamed data")),
         verdict: None,
+        diagnostics: None,
     }
 }
 
-/// Diagnoses retriever and data set and puts the verdict into words, where there are questions enough.
-#[must_use]
-pub fn verdict(scores: &[QuestionScores], k: usize, alpha: Alpha, mode: CalibrationMode) -> Option<String> {
-    let settings = DiagnosticsSettings { k, alphas: vec![alpha], ..DiagnosticsSettings::default() };
-    let diagnostics = diagnose(scores, &settings).ok()?;
-    Some(judge(&diagnostics, alpha, mode).to_string())
-}
-
 impl CertificateSummary {
+    /// Diagnoses retriever and data set and puts the verdict at `alpha` into words, where there are
+    /// questions enough.
+    #[must_use]
+    pub fn diagnosed(self, scores: &[QuestionScores], alpha: Alpha) -> Self {
+        let mut settings = DiagnosticsSettings { k: self.k, ..DiagnosticsSettings::default() };
+        settings.alphas.push(alpha);
+        let Ok(diagnostics) = diagnose(scores, &settings) else { return self };
+        let verdict = Some(judge(&diagnostics, alpha, self.mode).to_string());
+        Self { verdict, diagnostics: Some(diagnostics), ..self }
+    }
+
     /// What is guaranteed at `alpha`, then what is not, one sentence each.
     #[must_use]
     pub fn sentences(&self, alpha: Alpha) -> Vec<String> {
@@ -297,6 +302,7 @@ impl CertificateSummary {
             recall: recall.map_or_else(|| Measure::undefined("n/a (not recorded)"), Measure::of),
             data: settings.get("calibration_data")?.clone(),
             verdict: settings.get("verdict").cloned(),
+            diagnostics: None,
         })
     }
 }

@@ -31,7 +31,7 @@ mod shared_prompt;
 
 pub use cache::EvidenceCache;
 pub use certificate::{
-    Certificate, CertificateSummary, ScoredQuestions, mode_name, score_questions, source_of, verdict,
+    Certificate, CertificateSummary, ScoredQuestions, mode_name, score_questions, source_of,
 };
 pub use chunks::{ChunkSource, GivenCertificate};
 pub use corpus::{Corpus, DEFAULT_ENCODER, RetrieverKind, RetrieverSettings, ScoreKind, Told};

@@ -14,7 +14,7 @@ use crate::model::{
 
 use super::InspectError;
 use super::cache::EvidenceCache;
-use super::certificate::{Certificate, CertificateSummary, score_questions, verdict};
+use super::certificate::{Certificate, CertificateSummary, score_questions};
 use super::chunks::ChunkSource;
 use super::corpus::{Corpus, RetrieverKind, RetrieverSettings, Told};
 use super::detectors::{HeadFiles, HeadSource};
@@ -35,6 +35,8 @@ pub struct Plan {
     pub may_fetch: bool,
     /// Where heads come from.
     pub heads: HeadSource,
+    /// Tokens of prompt and answer that are read at most; `None`: what the model reads.
+    pub context: Option<usize>,
     /// Chunks retrieved per question, and read.
     pub top_k: usize,
     /// How chunks are found.
@@ -61,6 +63,7 @@ impl Plan {
             placement: Placement::CPU,
             may_fetch: false,
             heads: HeadSource::Shipped,
+            context: None,
             top_k: 5,
             retriever: RetrieverSettings::default(),
             given_scores: None,
@@ -107,10 +110,8 @@ impl Plan {
         let scored = score_questions(&self.dataset, corpus, self.top_k, &LabelSettings::default())?;
         source.certificate =
             Certificate::from_halves(&scored, &self.dataset, &kind, self.top_k, self.mode, self.seed)?;
-        let mut summary = source.certificate.summary();
-        if let Some(summary) = &mut summary {
-            summary.verdict = verdict(&scored.scores, self.top_k, Alpha::default(), self.mode);
-        }
+        let summary = source.certificate.summary();
+        let summary = summary.map(|summary| summary.diagnosed(&scored.scores, Alpha::default()));
         let summary = summary.or_else(|| source.given.certificate.summary());
         Ok((source, summary))
     }
@@ -124,6 +125,9 @@ impl Plan {
         let mut settings = source.corpus.as_ref().map(Corpus::settings).unwrap_or_default();
         settings.insert("top_k".to_owned(), self.top_k.to_string());
         settings.insert("prompt".to_owned(), "RAGTruth question answering".to_owned());
+        if let Some(context) = self.context {
+            settings.insert("context".to_owned(), context.to_string());
+        }
         if let Some(summary) = summary {
             settings.extend(summary.to_settings());
         }
@@ -201,6 +205,7 @@ pub fn run(
     })?;
     let mut provenance = plan.provenance(&source, summary.as_ref())?;
     if let Some(summary) = summary {
+        send(Message::Certified(Box::new(summary.clone())));
         // A second run would find it set; the first one stands.
         let _ = certified.set(summary);
     }
@@ -223,12 +228,20 @@ pub fn run(
     provenance.model_hash = Some(facts.short_hash().to_owned());
     provenance.head_hash = heads.hash_for(facts.short_hash())?;
     let folder = plan.cache.path().join(format!("evidence{}", plan.placement.suffix()));
-    let unusable = |source| InspectError::Cache { path: folder.display().to_string(), source };
-    let mut cache = EvidenceCache::open(&folder, &provenance).map_err(unusable)?;
+    let mut cache = match EvidenceCache::open(&folder, &provenance) {
+        Ok(cache) => Some(cache),
+        Err(error) => {
+            send(Message::Notice(format!(
+                "the evidence cache in {} cannot be used, so what is read now is not kept: {error}",
+                folder.display()
+            )));
+            None
+        }
+    };
     let total = to_read.len();
     let mut missing = Vec::new();
     for row in to_read {
-        match cache.get(row_number(row)) {
+        match cache.as_ref().and_then(|cache| cache.get(row_number(row))) {
             Some(evidence) => send(Message::Evidence(Box::new(evidence.clone()))),
             None => missing.push(row),
         }
@@ -239,8 +252,14 @@ pub fn run(
         send(Message::Finished);
         return Ok(());
     }
+    if cache.as_ref().is_some_and(|cache| !cache.keeps()) {
+        send(Message::Notice(
+            "another ragscope reads the same answers and keeps them; what is read here is not kept"
+                .to_owned(),
+        ));
+    }
     send(Message::Stage(format!("loading {}", facts.name)));
-    let model = LanguageModel::open_on(&location, &plan.cache, plan.placement)?;
+    let model = LanguageModel::open_on(&location, &plan.cache, plan.placement)?.reading_at_most(plan.context);
     let (detectors, notice) = bind_detectors(&model, &plan.heads, &heads)?;
     if let Some(notice) = notice {
         send(Message::Notice(notice));
@@ -258,7 +277,13 @@ pub fn run(
         read += inspected.len();
         let seconds_each = started.elapsed().as_secs_f64() / read as f64;
         for evidence in inspected {
-            cache.put(&evidence).map_err(unusable)?;
+            if let Some(Err(error)) = cache.as_mut().map(|cache| cache.put(&evidence)) {
+                send(Message::Notice(format!(
+                    "the evidence cache in {} cannot be written, so what is read from now on is not kept: {error}",
+                    folder.display()
+                )));
+                cache = None;
+            }
             send(Message::Evidence(Box::new(evidence)));
             done += 1;
             let seconds_left = seconds_each * (total - done) as f64;

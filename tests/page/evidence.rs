@@ -96,7 +96,7 @@ pub fn various() -> Vec<Evidence> {
     let answer = "é🙂 a";
     let tokens = vec![[0, 2], [0, 2], [2, 6], [2, 6], [2, 6], [2, 6], [6, 7], [7, 8]];
     let mut shared = drawn("shared", &["x", "y", "z"], 1, "p", &mut random);
-    shared.answer = Some(answer.to_owned());
+    shared.answer = Some(String::from(answer));
     shared.gold_spans = None;
     if let Some(reading) = &mut shared.reading {
         reading.log_prob_with = vec![-1.0; tokens.len()];
