@@ -48,7 +48,7 @@ fn sample_data(cache: &CacheDirectory) -> Outcome<PathBuf> {
         return Ok(here);
     }
     let folder = cache.path().join("sample_data");
-    std::fs::create_dir_all(&folder).map_err(Failure::input)?;
+    output::make_folder(&folder)?;
     output::write_new(&folder.join("documents.jsonl"), DOCUMENTS, true)?;
     output::write_new(&folder.join("examples.jsonl"), EXAMPLES, true)?;
     Ok(folder)

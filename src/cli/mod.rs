@@ -30,6 +30,7 @@ mod output;
 mod progress;
 mod report;
 mod report_context;
+mod retriever;
 mod schema;
 mod score;
 mod session;

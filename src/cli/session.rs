@@ -8,9 +8,11 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
+use crate::certify::guarantee::NOT_CALIBRATED;
 use crate::evidence::{Evidence, RunFile, Thresholds, read_hashed_run};
-use crate::inspect::{self, CertificateSummary, InspectError, Message};
+use crate::inspect::{self, CertificateSummary, InspectError, Message, Told};
 use crate::report::{Context, RunFacts, html, plain};
+use crate::retrieval::RetrievalError;
 use crate::tui::{self, Borders, ThemeChoice};
 
 use super::progress::progress_bar;
@@ -113,13 +115,15 @@ fn show_evidence(
     showing: &Showing,
 ) -> Outcome {
     let certified = Arc::new(OnceLock::new());
-    if let Some(summary) = certificate_in(&evidence) {
-        let _ = certified.set(summary);
+    let summary = certificate_in(&evidence);
+    if let Some(summary) = &summary {
+        let _ = certified.set(summary.clone());
     }
     show(shared, showing, &certified, move |_, sender| {
-        let messages = notice
-            .map(Message::Notice)
+        let messages = summary
+            .map(|summary| Message::Certified(Box::new(summary)))
             .into_iter()
+            .chain(notice.map(Message::Notice))
             .chain(evidence.into_iter().map(|one| Message::Evidence(Box::new(one))))
             .chain(std::iter::once(Message::Finished));
         for message in messages {
@@ -160,10 +164,19 @@ fn show(
     }
 }
 
+/// What is told while a retriever is made, where there is no screen.
+pub fn tell_on_standard_error(told: Told<'_>) {
+    match told {
+        Told::Doing(text) => output::tell(text),
+        Told::Note(text) => output::tell(&format!("note: {text}")),
+    }
+}
+
 /// Which kind of failure an ended run was.
 pub fn failure_of(error: InspectError) -> Failure {
     match error {
         InspectError::Model(_)
+        | InspectError::Retrieval(RetrievalError::Encoder(_))
         | InspectError::Fetch(_)
         | InspectError::Detect(_)
         | InspectError::Head { .. } => Failure::model(error),
@@ -196,7 +209,7 @@ fn on_screen(
         cancel,
         guarantee: Arc::new(move |alpha| match own.get() {
             Some(summary) => summary.sentences(alpha),
-            None => vec!["not calibrated: no chunk can be certified".to_owned()],
+            None => vec![NOT_CALIBRATED.to_owned()],
         }),
         highlighting: showing.highlighting.as_ref().map(|calibration| calibration.artefact.clone()),
         export: Box::new(export),
@@ -265,7 +278,7 @@ fn as_text(
                 by_row.insert(one.row, *one);
             }
             Message::Finished => complete = true,
-            Message::Planned(_) | Message::Failed(_) => {}
+            Message::Planned(_) | Message::Certified(_) | Message::Failed(_) => {}
         }
     }
     bar.finish_and_clear();

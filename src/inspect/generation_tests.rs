@@ -8,7 +8,6 @@ use super::*;
 use crate::certify::PValue;
 use crate::data::{Example, Passage, Row};
 use crate::evidence::Provenance;
-use crate::inspect::certificate::Certificate;
 use crate::inspect::chunks::ChunkSource;
 use crate::inspect::detectors::Detectors;
 use crate::inspect::inspector::Inspector;
@@ -65,8 +64,7 @@ fn generation(filter: ChunkFilter) -> Generation {
 }
 
 fn inspector(model: &LanguageModel, filter: ChunkFilter) -> Inspector<'_> {
-    let source =
-        ChunkSource { corpus: None, certificate: Certificate::Absent("none here".to_owned()), top_k: 5 };
+    let source = ChunkSource::nothing(5, "none here");
     let provenance = Provenance { model: Some("tiny".to_owned()), ..Provenance::default() };
     Inspector::new(source, provenance)
         .with_model(model, Detectors::untrained())

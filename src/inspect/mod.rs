@@ -5,7 +5,8 @@
 //! | `run` | a whole data set, watched and cached: [`Plan`], [`run`] |
 //! | `inspector` | one record to evidence: [`Inspector`] |
 //! | `shared_prompt` | records whose answers are read together |
-//! | `corpus`, `certificate`, `chunks` | documents indexed; where p-values come from; the chunks of an example |
+//! | `corpus`, `embedding_cache` | what is searched, and how; embeddings kept |
+//! | `certificate`, `given_scores`, `chunks` | where p-values come from, also of passages with scores; the chunks of an example |
 //! | `detectors`, `assemble` | heads bound to a model; the record put together |
 //! | `generation` | answers for records that have none |
 //! | `cache`, `message` | evidence kept between runs; what a watcher is told |
@@ -17,10 +18,12 @@ mod certificate;
 mod chunks;
 mod corpus;
 mod detectors;
+mod embedding_cache;
 mod error;
 pub mod evaluation;
 mod extraction;
 mod generation;
+mod given_scores;
 mod inspector;
 mod message;
 mod run;
@@ -28,16 +31,17 @@ mod shared_prompt;
 
 pub use cache::EvidenceCache;
 pub use certificate::{
-    Certificate, CertificateSummary, ScoredQuestions, mode_name, score_questions, source_of, verdict,
+    Certificate, CertificateSummary, ScoredQuestions, mode_name, score_questions, source_of,
 };
-pub use chunks::ChunkSource;
-pub use corpus::{Corpus, RetrievedChunk};
+pub use chunks::{ChunkSource, GivenCertificate};
+pub use corpus::{Corpus, DEFAULT_ENCODER, RetrieverKind, RetrieverSettings, ScoreKind, Told};
 pub use detectors::{Detectors, HeadFiles, HeadSource, SHIPPED_HEADS};
 pub use error::InspectError;
 pub use extraction::{Extraction, ExtractionProgress, OnError, extract, identity, identity_at, store_header};
 pub use generation::{
     ChunkFilter, Generation, StaleAnswer, is_generated, is_generated_without_passage, stale_answer,
 };
+pub use given_scores::{given_kind, most_passages, score_given};
 pub use inspector::{Inspector, bind_detectors};
 pub use message::{Message, Planned};
 pub use run::{Plan, run};

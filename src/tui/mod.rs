@@ -37,9 +37,12 @@ pub use event::{Event, actions, coalesce};
 pub use heat_scale::Scale;
 pub use hit::{HitMap, Limits, Target};
 pub use model::{
-    AttentionCursor, CertifiedLevel, Dialog, DialogItem, ExportDialog, ExportField, ExportScope, ExportStage,
-    Filter, Guarantee, Highlighting, LineInput, Model, Overlay, Pane, Phase, Row, Rows, RunState,
-    SliderEffect, SliderName, Strip, Subject, Tally, Toast, TokenUnits, Tone,
+    AnswerView, AttentionCursor, AttentionView, CertificateFigures, Certification, CertifiedLevel, Chosen,
+    Compared, Comparison, Curve, CurvePoint, Dialog, DialogItem, ExportDialog, ExportField, ExportScope,
+    ExportStage, Figures, Filter, GroupRate, Guarantee, Highlighting, Histogram, LineInput, Lock, Model,
+    Overlay, Overview, OverviewList, Page, Pages, Pane, Partner, Passage, Phase, Rate, Row, Rows, RunState,
+    SecondOpinion, Share, Show, SliderEffect, SliderName, Sort, Strip, Subject, Tally, Toast, TokenUnits,
+    Tone, WorstAnswer,
 };
 pub use picture::svg;
 pub use session::{Export, ExportRequest, Outcome, Session, TuiError, run};

@@ -4,13 +4,13 @@ mod dialog;
 mod export;
 mod messages;
 mod navigate;
+mod pages;
 mod pointer;
 mod prompt;
 mod sliders;
 
 use super::action::{Action, Command};
-use super::heat_scale::Scale;
-use super::model::{Model, Overlay, Pane, Phase, Subject, Toast, Tone};
+use super::model::{Filter, Model, Overlay, Pane, Phase, Subject, Toast, Tone};
 pub use export::{Existing, ExportFailure, ExportOrder};
 
 /// What is to be done outside the model.
@@ -72,7 +72,7 @@ fn command_effects(model: &mut Model, command: Command) -> Vec<Effect> {
     match command {
         Command::Quit => return vec![Effect::CancelRun, Effect::Quit],
         Command::Close => {
-            if model.overlay.take().is_none() {
+            if model.overlay.take().is_none() && !pages::close(model) {
                 return vec![Effect::CancelRun, Effect::Quit];
             }
         }
@@ -101,9 +101,24 @@ fn command_effects(model: &mut Model, command: Command) -> Vec<Effect> {
             model.overlay = Some(Overlay::Help { query: String::new(), typing: false, scroll: 0 });
         }
         Command::Notices => model.overlay = Some(Overlay::Notices { scroll: 0 }),
+        Command::NextPane | Command::PreviousPane if model.pages.open.is_some() => {
+            pages::turn(model, command == Command::NextPane);
+        }
         Command::NextPane => model.focus = model.focus.moved(1),
         Command::PreviousPane => model.focus = model.focus.moved(Pane::ALL.len() - 1),
-        Command::Focus(pane) => model.focus = pane,
+        Command::Focus(pane) => {
+            pages::close(model);
+            model.focus = pane;
+        }
+        Command::Page(page) if model.pages.open == Some(page) => {
+            pages::close(model);
+        }
+        Command::Page(page) => pages::open(model, page),
+        Command::Mark => pages::mark(model),
+        Command::View => pages::view(model),
+        Command::Lock => navigate::lock(model),
+        Command::Elsewhere => model.attention.elsewhere = !model.attention.elsewhere,
+        Command::Sort | Command::Show | Command::ShowGroup => prompt::narrow(model, command),
         Command::Zoom => model.zoom = !model.zoom,
         Command::Search => prompt::search(model),
         Command::NextDetector => next_detector(model),
@@ -119,11 +134,11 @@ fn command_effects(model: &mut Model, command: Command) -> Vec<Effect> {
             };
         }
         Command::Scale => {
-            let attention = &mut model.attention;
-            attention.scale = match attention.scale {
-                Scale::Linear => Scale::Logarithmic,
-                Scale::Logarithmic => Scale::Linear,
-            };
+            if model.pages.open.is_some() {
+                model.pages.logarithmic = !model.pages.logarithmic;
+            } else {
+                model.attention.scale = model.attention.scale.next();
+            }
         }
         Command::StepUp => sliders::step(model, 1.0),
         Command::StepDown => sliders::step(model, -1.0),
@@ -140,7 +155,7 @@ fn command_effects(model: &mut Model, command: Command) -> Vec<Effect> {
     Vec::new()
 }
 
-/// One level back: prompt, overlay, error message, filter, zoom, and at last the work that runs.
+/// One level back: prompt, overlay, error message, page, filter, zoom, and at last the work that runs.
 fn back(model: &mut Model) -> Vec<Effect> {
     if pointer::put_back(model) {
         say(model, "the slider is back where it was taken");
@@ -152,8 +167,11 @@ fn back(model: &mut Model) -> Vec<Effect> {
     if model.overlay.take().is_some() || model.toast.take().is_some() {
         return Vec::new();
     }
-    if !model.filter.text.is_empty() {
-        model.filter.text.clear();
+    if pages::close(model) {
+        return Vec::new();
+    }
+    if !model.filter.text.is_empty() || model.filter.is_narrowed() {
+        model.filter = Filter { sort: model.filter.sort, ..Filter::default() };
         model.rows.filter(&model.filter);
         return Vec::new();
     }

@@ -1,6 +1,6 @@
 //! The pointer. Everything it does has a key as well.
 
-use super::{navigate, sliders};
+use super::{navigate, pages, sliders};
 use crate::tui::action::Command;
 use crate::tui::hit::Target;
 use crate::tui::model::{Model, Pane, SliderName};
@@ -39,6 +39,19 @@ pub fn press(model: &mut Model, target: Target, column: u16, track: (u16, u16)) 
             model.focus = Pane::Attention;
             model.attention.layer = layer;
             model.attention.head = head;
+        }
+        Target::Cell { token, chunk } => {
+            model.token = token;
+            navigate::select_chunk(model, chunk);
+        }
+        Target::Span(index) => {
+            model.focus = Pane::Answer;
+            navigate::select_span(model, index);
+        }
+        Target::Page(page) => pages::open(model, page),
+        Target::OverviewLine(list, line) => {
+            model.pages.list = list;
+            model.pages.at[list.number()] = line;
         }
         Target::Slider(slider) => select_slider(model, slider),
         Target::Track(slider) => {
@@ -90,6 +103,12 @@ pub fn wheel(model: &mut Model, pane: Option<Pane>, lines: i32) {
     if model.overlay.is_some() {
         for _ in 0..lines.abs() {
             navigate::overlay(model, command);
+        }
+        return;
+    }
+    if model.pages.open.is_some() {
+        for _ in 0..lines.abs() {
+            pages::go(model, command);
         }
         return;
     }
