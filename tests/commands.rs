@@ -21,6 +21,8 @@ mod gate;
 mod heads;
 #[path = "commands/highlighting.rs"]
 mod highlighting;
+#[path = "commands/hostile_models.rs"]
+mod hostile_models;
 #[path = "commands/hostile_text.rs"]
 mod hostile_text;
 #[path = "commands/machine.rs"]

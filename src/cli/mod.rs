@@ -10,6 +10,7 @@ use crate::evidence::Thresholds;
 use crate::model::{DeviceChoice, NumberType, Placement};
 use crate::tui::{Borders, ColourDepth, Scale, ThemeChoice};
 
+mod ask;
 mod certify;
 mod check;
 mod completions;
@@ -172,6 +173,8 @@ impl Shared {
 enum Command {
     /// Open a data set or a run of evidence in the inspector
     Open(open::OpenArguments),
+    /// Ask the documents of a data set a question: retrieve, certify, answer with the model, score
+    Ask(ask::AskArguments),
     /// Certify retrieval: calibrate, print m1, m2, coverage, recall and the verdict over alpha
     Certify(certify::CertifyArguments),
     /// Write any data set as ragscope's own JSONL, and say what was tolerated
@@ -248,6 +251,7 @@ pub fn main() -> ExitCode {
         _ if configured.is_err() => configured,
         None => demo::run(&shared),
         Some(Command::Open(arguments)) => open::run(&shared, &arguments),
+        Some(Command::Ask(arguments)) => ask::run(&shared, &arguments),
         Some(Command::Certify(arguments)) => certify::run(&shared, &arguments),
         Some(Command::Convert(arguments)) => convert::run(&arguments),
         Some(Command::Highlighting(arguments)) => highlighting::run(&shared, &arguments),

@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::certify::CalibrationArtefact;
 use crate::data::Dataset;
-use crate::evidence::is_evidence;
+use crate::evidence::{beside, is_evidence};
 use crate::inspect::{HeadFiles, HeadSource, Plan};
 
 use super::data_set::{LayoutArguments, describe};
@@ -31,6 +31,9 @@ pub struct OpenArguments {
     thresholds: ThresholdArguments,
     #[command(flatten)]
     highlighting: MovableHighlightingThreshold,
+    /// Keep marks of the reader in this file [default: beside the data, under its name with .annotations.jsonl]
+    #[arg(long, value_name = "FILE")]
+    annotations: Option<PathBuf>,
     /// Linear text instead of the screen, also for screen readers
     #[arg(long)]
     plain: bool,
@@ -48,6 +51,10 @@ pub struct InspectionArguments {
     calibration: Option<PathBuf>,
     #[command(flatten)]
     retriever: RetrieverArguments,
+    /// Tokens of prompt and answer that are read at most; what is cut is told [default: what the model reads].
+    /// The memory for keys and values grows with them
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(64..))]
+    context: Option<u32>,
 }
 
 impl InspectionArguments {
@@ -69,6 +76,7 @@ impl InspectionArguments {
             retriever: self.retriever.settings(calibration.as_ref())?,
             given_scores: self.retriever.given_scores.clone(),
             calibration,
+            context: self.context.map(|tokens| tokens as usize),
             ..defaults
         })
     }
@@ -91,6 +99,7 @@ pub fn run(shared: &Shared, arguments: &OpenArguments) -> Outcome {
         highlighting,
         defaults,
         plain: arguments.plain,
+        annotations: arguments.annotations.clone().unwrap_or_else(|| beside(path)),
         write_html: false,
     };
     if path.is_file() && is_evidence(&first_line(path)) {
@@ -111,9 +120,15 @@ pub fn head_source(shared: &Shared) -> HeadSource {
 /// Reads a calibration artefact.
 pub fn read_calibration(path: &Path) -> Outcome<CalibrationArtefact> {
     let shown = crate::text::visible_path(path);
-    let text = std::fs::read_to_string(path)
+    let text = read_settings(path)
         .map_err(|error| Failure::input_message(format!("cannot read the calibration {shown}: {error}")))?;
     CalibrationArtefact::from_json(&text).map_err(Failure::input)
+}
+
+/// Text of a file that the user names, which may be a pipe.
+pub fn read_settings(path: &Path) -> std::io::Result<String> {
+    let bytes = crate::disk::read_at_most(path, crate::disk::LONGEST_SETTINGS)?;
+    String::from_utf8(bytes).map_err(std::io::Error::other)
 }
 
 /// The first line of a file, or what can be read of it; looked at to tell evidence from data.

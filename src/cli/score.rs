@@ -172,7 +172,9 @@ pub fn run(shared: &Shared, arguments: &ScoreArguments) -> Outcome {
     }
     let plan = arguments.inspection.plan(shared, dataset)?;
     let location = ModelLocation::parse(plan.model.as_deref(), &plan.cache).map_err(Failure::model)?;
-    let model = LanguageModel::open_on(&location, &plan.cache, plan.placement).map_err(Failure::model)?;
+    let model = LanguageModel::open_on(&location, &plan.cache, plan.placement)
+        .map_err(Failure::model)?
+        .reading_at_most(plan.context);
     let mut inspector = inspector(&plan, &model, arguments.together)?;
     let (sink, done) = if arguments.resume {
         Sink::resume(&arguments.output, inspector.provenance())?
@@ -197,6 +199,7 @@ pub fn run(shared: &Shared, arguments: &ScoreArguments) -> Outcome {
         return Ok(());
     }
     scoring.done.finish()?;
+    scoring.sink.finish()?;
     let tally = &scoring.tally;
     if arguments.resume {
         output::tell(&format!("{} records were there already", scoring.done.len()));
@@ -328,7 +331,8 @@ impl Scoring<'_> {
     }
 }
 
-fn inspector<'m>(plan: &Plan, model: &'m LanguageModel, together: bool) -> Outcome<Inspector<'m>> {
+/// An inspector with model and detectors, for every command that reads without a screen.
+pub(super) fn inspector<'m>(plan: &Plan, model: &'m LanguageModel, together: bool) -> Outcome<Inspector<'m>> {
     let heads = HeadFiles::read(&plan.heads).map_err(failure_of)?;
     let (detectors, notice) = bind_detectors(model, &plan.heads, &heads).map_err(failure_of)?;
     if let Some(notice) = notice {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use crate::certify::guarantee::other_retriever;
 use crate::certify::{
     Alpha, CalibrationArtefact, CalibrationMode, CalibrationSource, ChunkGuarantee, ChunkLabels, Diagnostics,
     DiagnosticsSettings, LabelChunk, LabelQuestion, LabelSettings, PValue, QuestionScores, diagnose, judge,
@@ -131,10 +132,7 @@ impl Certificate {
         if differences.is_empty() {
             return Self::Artefact { artefact: Box::new(artefact), mode };
         }
-        Self::Absent(format!(
-            "the calibration was made with another retriever, so its guarantee does not hold here: {}",
-            differences.join("; ")
-        ))
+        Self::Absent(other_retriever(&differences))
     }
 
     /// Calibrates the halves of a data set on each other, grouped by source.

@@ -9,7 +9,8 @@
 //! | `gguf_metadata`, `gguf_split`, `facts`, `fingerprint` | what a model file says of itself, and its hashes |
 //! | `tokenizer`, `token_ranges` | text to ids with byte ranges |
 //! | `tokenizer_gguf`, `tokenizer_byte_level`, `tokenizer_scores` | tokenizers out of GGUF vocabularies |
-//! | `chat`, `chat_engine`, `chat_source`, `prompt` | the model's own template, segments mapped to token ranges |
+//! | `chat`, `chat_engine`, `prompt` | the model's own template, segments mapped to token ranges |
+//! | `chat_source`, `chat_operators`, `chat_budget` | what a template costs, so that a hostile one runs out |
 //! | `config`, `weights`, `rope`, `decoder`, `block` | the instrumented decoder, of every architecture |
 //! | `device` | the same decoder over tensors of a GPU |
 //! | `encoder` | sentence embeddings, for dense retrieval |
@@ -23,7 +24,9 @@ mod block;
 mod cache;
 mod capture;
 mod chat;
+mod chat_budget;
 mod chat_engine;
+mod chat_operators;
 mod chat_source;
 mod config;
 mod contribution;

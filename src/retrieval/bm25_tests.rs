@@ -127,4 +127,24 @@ proptest! {
         let cut = Bm25::written(&chunks, Bm25Settings::default(), Writing { threads: 1, commits }).unwrap();
         prop_assert_eq!(cut.rank(&question, k + m).unwrap().hits, longer);
     }
+
+    #[test]
+    fn any_question_finds_what_its_bare_words_find(
+        parts in proptest::collection::vec(
+            prop_oneof![
+                "(ferry|price|see|AND|OR|NOT|IN|TO|title|body)",
+                "[-+~^:\"()\\[\\]{}\\\\/*?&|!<>=,;']{1,3}",
+                "(http://example\\.org|title:|\\^2|~0\\.5|\\[a TO b\\]|\"[a-z]*)",
+            ],
+            0..8,
+        ),
+    ) {
+        let corpus = ["The ferry is 40 m long.", "Ticket price (2024): 12", "See http://example.org/x for times.", "and or not in to"];
+        let whole = index(&corpus);
+        let question = parts.join(" ");
+        let bare: Vec<String> = crate::text::words(&question).into_iter().map(|word| word.text).collect();
+        let asked = whole.rank(&question, 4).unwrap();
+        let plain = whole.rank(&bare.join(" "), 4).unwrap();
+        prop_assert_eq!(asked.hits, plain.hits);
+    }
 }

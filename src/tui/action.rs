@@ -14,6 +14,7 @@ use ratatui::crossterm::event::KeyEvent;
 use super::hit::Target;
 use super::model::{Model, Overlay, Page, Pane, PresetAnswer, PresetRequest};
 use super::update::ExportFailure;
+use crate::evidence::SavedAnnotations;
 use crate::inspect::Message;
 
 pub use availability::availability;
@@ -39,8 +40,8 @@ pub enum Action {
     Dialog(DialogKey),
     /// A press of the pointer; the track of a slider with its first column and width.
     Press { target: Target, column: u16, track: (u16, u16) },
-    /// The pointer moved while pressed.
-    Drag { column: u16 },
+    /// The pointer moved while pressed; what lies under it.
+    Drag { column: u16, over: Option<Target> },
     /// The pointer was let go.
     Release,
     /// The wheel turned over a pane; down is positive.
@@ -53,6 +54,8 @@ pub enum Action {
     Exported(Result<std::path::PathBuf, ExportFailure>),
     /// What the store of presets answered, and to what.
     Presets(PresetRequest, PresetAnswer),
+    /// Marks are written, or why not.
+    MarksSaved(Box<Result<SavedAnnotations, String>>),
     /// A sentence to show.
     Say(String),
     /// The screen has another size: only drawn anew.
@@ -104,6 +107,21 @@ pub enum Command {
     TypeNumber,
     /// The same, with the zero that every number here begins with.
     TypeZero,
+    /// Begin a selection of tokens, or give it up.
+    SelectTokens,
+    MarkFalseAlarm,
+    MarkMissed,
+    Unmark,
+    /// The whole answer was looked at.
+    Checked,
+    UndoMark,
+    RedoMark,
+    /// The list of marks.
+    Marks,
+    /// Ask a question of one's own.
+    Ask,
+    /// Answer the question on the screen once more, from trusted passages only.
+    AnswerAgain,
     /// Ask what is to be exported.
     ExportDialog,
     /// Export everything at once.

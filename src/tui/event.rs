@@ -10,6 +10,7 @@ use super::action::{self, Action, Context};
 use super::hit::HitMap;
 use super::model::{Model, PresetAnswer, PresetRequest};
 use super::update::ExportFailure;
+use crate::evidence::SavedAnnotations;
 use crate::inspect::Message;
 
 /// Something that happened.
@@ -27,6 +28,8 @@ pub enum Event {
     Exported(Result<PathBuf, ExportFailure>),
     /// What the store of presets answered, and to what.
     Presets(PresetRequest, PresetAnswer),
+    /// The marks are written, or why not.
+    MarksSaved(Box<Result<SavedAnnotations, String>>),
     /// The terminal can no longer be read.
     InputEnded(String),
 }
@@ -85,6 +88,7 @@ pub fn actions(event: Event, model: &Model, hits: &HitMap) -> Vec<Action> {
         Event::MessagesEnded(panic) => vec![Action::MessagesEnded(panic)],
         Event::Exported(result) => vec![Action::Exported(result)],
         Event::Presets(request, answer) => vec![Action::Presets(request, answer)],
+        Event::MarksSaved(result) => vec![Action::MarksSaved(result)],
         Event::InputEnded(_) => vec![Action::Do(action::Command::Quit)],
     }
 }
@@ -95,7 +99,10 @@ fn pointer(mouse: MouseEvent, hits: &HitMap) -> Option<Action> {
             let (area, target) = hits.at(mouse.column, mouse.row)?;
             Some(Action::Press { target, column: mouse.column, track: (area.x, area.width) })
         }
-        MouseEventKind::Drag(MouseButton::Left) => Some(Action::Drag { column: mouse.column }),
+        MouseEventKind::Drag(MouseButton::Left) => {
+            let over = hits.at(mouse.column, mouse.row).map(|(_, target)| target);
+            Some(Action::Drag { column: mouse.column, over })
+        }
         MouseEventKind::Up(MouseButton::Left) => Some(Action::Release),
         MouseEventKind::ScrollDown => {
             Some(Action::Wheel { pane: hits.pane_at(mouse.column, mouse.row), lines: 3 })

@@ -2,6 +2,7 @@
 
 use super::{Command, Context};
 use crate::tui::model::{Model, Pane, SliderName};
+use crate::tui::update::{why_not_again, why_not_ask, why_not_mark};
 
 /// Whether a command that comes from a context does anything now. The reason is a sentence for the screen.
 ///
@@ -25,6 +26,11 @@ pub fn availability(command: Command, context: Context, model: &Model) -> Result
             if !SliderName::ALL.iter().any(|one| one.is_moved(&model.thresholds, &model.defaults)) =>
         {
             Err("every threshold is at its default".into())
+        }
+        Command::Ask => why_not_ask(model).map_or(Ok(()), Err),
+        Command::AnswerAgain => why_not_again(model).map_or(Ok(()), Err),
+        Command::SelectTokens | Command::MarkFalseAlarm | Command::MarkMissed | Command::Unmark => {
+            why_not_mark(model).map_or(Ok(()), Err)
         }
         Command::Undo if !model.history.can_undo() && model.drag.is_none() => {
             Err("no threshold has been changed".into())

@@ -153,7 +153,7 @@ fn a_drag_is_one_step() {
     for (first, further) in [(20, [18, 16, 14]), (12, [13, 15, 30])] {
         update(&mut model, Action::Press { target, column: first, track: (10, 21) });
         for column in further {
-            update(&mut model, Action::Drag { column });
+            update(&mut model, Action::Drag { column, over: None });
         }
         update(&mut model, Action::Release);
     }

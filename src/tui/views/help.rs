@@ -152,13 +152,13 @@ fn legend(model: &Model) -> Vec<(&'static str, String)> {
         (
             "Examples",
             "! flagged, with its spans · ✓ clean · ○ not read yet · ~ partly read · × could not be read · \
-             '·' still to come"
+             '·' still to come · » asked here, »✓ from trusted chunks only"
                 .into(),
         ),
         (
             "Answer",
             "[1] number of a flagged span · s smoothed score · r raw score · g what a labeller marked, drawn as a \
-             line under the text"
+             line under the text · m what you marked: - a wrong flag, + something missed"
                 .into(),
         ),
         (
