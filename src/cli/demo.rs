@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::data::{Dataset, OpenOptions};
+use crate::evidence::beside;
 use crate::inspect::{HeadFiles, Plan};
 use crate::model::CacheDirectory;
 
@@ -36,6 +37,7 @@ pub fn run(shared: &Shared) -> Outcome {
         thresholds,
         plain: false,
         highlighting: None,
+        annotations: beside(&folder),
         write_html: true,
     };
     show_plan(shared, plan, &showing)

@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::certify::CalibrationArtefact;
 use crate::data::Dataset;
-use crate::evidence::is_evidence;
+use crate::evidence::{beside, is_evidence};
 use crate::inspect::{HeadFiles, HeadSource, Plan};
 
 use super::data_set::{LayoutArguments, describe};
@@ -31,6 +31,9 @@ pub struct OpenArguments {
     thresholds: ThresholdArguments,
     #[command(flatten)]
     highlighting: MovableHighlightingThreshold,
+    /// Keep marks of the reader in this file [default: beside the data, under its name with .annotations.jsonl]
+    #[arg(long, value_name = "FILE")]
+    annotations: Option<PathBuf>,
     /// Linear text instead of the screen, also for screen readers
     #[arg(long)]
     plain: bool,
@@ -96,6 +99,7 @@ pub fn run(shared: &Shared, arguments: &OpenArguments) -> Outcome {
         highlighting,
         defaults,
         plain: arguments.plain,
+        annotations: arguments.annotations.clone().unwrap_or_else(|| beside(path)),
         write_html: false,
     };
     if path.is_file() && is_evidence(&first_line(path)) {

@@ -340,7 +340,8 @@ impl Scoring<'_> {
     }
 }
 
-fn inspector<'m>(plan: &Plan, model: &'m LanguageModel, together: bool) -> Outcome<Inspector<'m>> {
+/// An inspector with model and detectors, for every command that reads without a screen.
+pub(super) fn inspector<'m>(plan: &Plan, model: &'m LanguageModel, together: bool) -> Outcome<Inspector<'m>> {
     let heads = HeadFiles::read(&plan.heads).map_err(failure_of)?;
     let (detectors, notice) = bind_detectors(model, &plan.heads, &heads).map_err(failure_of)?;
     if let Some(notice) = notice {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, OnceLock};
@@ -10,7 +10,7 @@ use std::thread;
 
 use crate::certify::guarantee::NOT_CALIBRATED;
 use crate::evidence::{Evidence, RunFile, Thresholds, read_hashed_run};
-use crate::inspect::{self, CertificateSummary, InspectError, Message, Told};
+use crate::inspect::{self, CertificateSummary, InspectError, Message, Request, Told};
 use crate::report::{Context, RunFacts, html, plain};
 use crate::retrieval::RetrievalError;
 use crate::tui::{self, Borders, ThemeChoice};
@@ -37,6 +37,8 @@ pub struct Showing {
     pub defaults: Thresholds,
     /// Text even where there is a screen.
     pub plain: bool,
+    /// Where marks of the reader are kept.
+    pub annotations: PathBuf,
     /// Also write the HTML report when there is no screen.
     pub write_html: bool,
 }
@@ -45,12 +47,19 @@ pub struct Showing {
 pub fn show_plan(shared: &Shared, plan: inspect::Plan, showing: &Showing) -> Outcome {
     let certified = Arc::new(OnceLock::new());
     let own = Arc::clone(&certified);
-    show(shared, showing, &certified, move |cancel, sender| {
+    let (asking, requests) = mpsc::channel();
+    let asking = if plan.dataset.documents.is_empty() {
+        Err("this data set has no documents to search; the questions of its records have passages of their own"
+            .to_owned())
+    } else {
+        Ok(asking)
+    };
+    show(shared, showing, &certified, asking, move |cancel, sender| {
         let mut send = |message| {
             // Nobody listens any more once the screen is closed; the run then stops at `cancel`.
             let _ = sender.send(message);
         };
-        let failure = inspect::run(&plan, cancel, &own, &mut send).err();
+        let failure = inspect::run_and_answer(&plan, cancel, &own, &requests, &mut send).err();
         if let Some(error) = &failure {
             send(Message::Failed(error.to_string()));
         }
@@ -75,7 +84,7 @@ pub fn show_run(shared: &Shared, path: &Path, showing: &Showing) -> Outcome {
     let own = Arc::clone(&certified);
     // What cannot be read at all needs no screen.
     let mut records = file.next_records(FIRST_RECORDS).map_err(Failure::input)?;
-    show(shared, showing, &certified, move |cancel, sender| {
+    show(shared, showing, &certified, no_questions(), move |cancel, sender| {
         while !records.is_empty() && !cancel.load(Ordering::SeqCst) {
             if own.get().is_none()
                 && let Some(summary) = certificate_in(&records)
@@ -119,7 +128,7 @@ fn show_evidence(
     if let Some(summary) = &summary {
         let _ = certified.set(summary.clone());
     }
-    show(shared, showing, &certified, move |_, sender| {
+    show(shared, showing, &certified, no_questions(), move |_, sender| {
         let messages = summary
             .map(|summary| Message::Certified(Box::new(summary)))
             .into_iter()
@@ -133,6 +142,12 @@ fn show_evidence(
     })
 }
 
+/// Why a run of evidence answers no questions.
+fn no_questions() -> Result<Sender<Request>, String> {
+    Err("this is a run of evidence, without documents and model: open its data set instead (ragscope open DATA)"
+        .to_owned())
+}
+
 /// Whether there is someone at a screen.
 fn is_interactive(showing: &Showing) -> bool {
     !showing.plain && std::io::stdout().is_terminal() && std::io::stdin().is_terminal()
@@ -142,6 +157,7 @@ fn show(
     shared: &Shared,
     showing: &Showing,
     certified: &Arc<OnceLock<CertificateSummary>>,
+    asking: Result<Sender<Request>, String>,
     work: impl FnOnce(&AtomicBool, &Sender<Message>) -> Option<Failure> + Send + 'static,
 ) -> Outcome {
     let interactive = is_interactive(showing);
@@ -152,8 +168,10 @@ fn show(
     let worker_cancel = Arc::clone(&cancel);
     let worker = thread::spawn(move || work(&worker_cancel, &sender));
     if interactive {
-        on_screen(showing, certified, messages, Arc::clone(&cancel), (theme, borders))?;
+        on_screen(showing, certified, messages, Arc::clone(&cancel), asking, (theme, borders))?;
     } else {
+        // Nobody can ask, so the run ends when its data does.
+        drop(asking);
         as_text(showing, certified, &messages)?;
     }
     match worker.join() {
@@ -189,6 +207,7 @@ fn on_screen(
     certified: &Arc<OnceLock<CertificateSummary>>,
     messages: Receiver<Message>,
     cancel: Arc<AtomicBool>,
+    asking: Result<Sender<Request>, String>,
     (theme, borders): (ThemeChoice, Borders),
 ) -> Outcome {
     let (title, command, run) = (showing.title.clone(), showing.command.clone(), Arc::clone(&showing.run));
@@ -213,6 +232,8 @@ fn on_screen(
         }),
         highlighting: showing.highlighting.as_ref().map(|calibration| calibration.artefact.clone()),
         export: Box::new(export),
+        asking,
+        marks: tui::KeptMarks::open(&showing.annotations),
         theme,
         borders,
         depth: None,
@@ -278,7 +299,11 @@ fn as_text(
                 by_row.insert(one.row, *one);
             }
             Message::Finished => complete = true,
-            Message::Planned(_) | Message::Certified(_) | Message::Failed(_) => {}
+            Message::Planned(_)
+            | Message::Certified(_)
+            | Message::Failed(_)
+            | Message::Stopped
+            | Message::Answer { .. } => {}
         }
     }
     bar.finish_and_clear();

@@ -10,6 +10,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::hit::Target;
 use super::model::{Model, Overlay, Page, Pane};
 use super::update::ExportFailure;
+use crate::evidence::SavedAnnotations;
 use crate::inspect::Message;
 
 pub use dialog_keys::DialogKey;
@@ -30,8 +31,8 @@ pub enum Action {
     Dialog(DialogKey),
     /// A press of the pointer; the track of a slider with its first column and width.
     Press { target: Target, column: u16, track: (u16, u16) },
-    /// The pointer moved while pressed.
-    Drag { column: u16 },
+    /// The pointer moved while pressed; what lies under it.
+    Drag { column: u16, over: Option<Target> },
     /// The pointer was let go.
     Release,
     /// The wheel turned over a pane; down is positive.
@@ -42,6 +43,8 @@ pub enum Action {
     MessagesEnded(Option<String>),
     /// An export is done, or why not.
     Exported(Result<std::path::PathBuf, ExportFailure>),
+    /// Marks are written, or why not.
+    MarksSaved(Box<Result<SavedAnnotations, String>>),
     /// A sentence to show.
     Say(String),
     /// The screen has another size: only drawn anew.
@@ -93,6 +96,21 @@ pub enum Command {
     TypeNumber,
     /// The same, with the zero that every number here begins with.
     TypeZero,
+    /// Begin a selection of tokens, or give it up.
+    SelectTokens,
+    MarkFalseAlarm,
+    MarkMissed,
+    Unmark,
+    /// The whole answer was looked at.
+    Checked,
+    UndoMark,
+    RedoMark,
+    /// The list of marks.
+    Marks,
+    /// Ask a question of one's own.
+    Ask,
+    /// Answer the question on the screen once more, from trusted passages only.
+    AnswerAgain,
     /// Ask what is to be exported.
     ExportDialog,
     /// Export everything at once.

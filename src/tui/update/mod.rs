@@ -1,5 +1,7 @@
 //! The only place that changes the model: an action in, effects out. No terminal, no file, no clock.
 
+mod annotating;
+mod asking;
 mod dialog;
 mod export;
 mod messages;
@@ -11,6 +13,11 @@ mod sliders;
 
 use super::action::{Action, Command};
 use super::model::{Filter, Model, Overlay, Pane, Phase, Subject, Toast, Tone};
+use crate::evidence::{Annotations, MarkKind};
+use crate::inspect::{Cancel, Request};
+
+pub use annotating::why_not_mark;
+pub use asking::{why_not_again, why_not_ask};
 pub use export::{Existing, ExportFailure, ExportOrder};
 
 /// What is to be done outside the model.
@@ -21,6 +28,12 @@ pub enum Effect {
     CancelRun,
     /// Write a report; the answer comes as [`Action::Exported`].
     Export(ExportOrder),
+    /// Write the marks; the answer comes as [`Action::MarksSaved`].
+    SaveMarks(Annotations),
+    /// Have a question answered; news come as messages.
+    Ask(Request),
+    /// An answer is no longer wanted.
+    CancelAnswer(Cancel),
     /// Put text on the clipboard.
     Copy(String),
     /// Take the mouse, or give it back.
@@ -41,12 +54,13 @@ pub fn update(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Erase => quietly(|| prompt::erase(model)),
         Action::Accept => quietly(|| prompt::accept(model)),
         Action::Press { target, column, track } => quietly(|| pointer::press(model, target, column, track)),
-        Action::Drag { column } => quietly(|| pointer::drag(model, column)),
+        Action::Drag { column, over } => quietly(|| pointer::drag(model, column, over)),
         Action::Release => quietly(|| pointer::release(model)),
         Action::Wheel { pane, lines } => quietly(|| pointer::wheel(model, pane, lines)),
         Action::Message(message) => quietly(|| messages::receive(model, message)),
         Action::MessagesEnded(panic) => quietly(|| messages::ended(model, panic)),
         Action::Dialog(key) => dialog::key(model, &key),
+        Action::MarksSaved(result) => annotating::saved(model, *result),
         Action::Exported(result) => quietly(|| dialog::exported(model, result)),
         Action::Say(text) => quietly(|| say(model, text)),
         Action::Redraw => Vec::new(),
@@ -78,6 +92,22 @@ fn command_effects(model: &mut Model, command: Command) -> Vec<Effect> {
         }
         Command::Suspend => return vec![Effect::Suspend],
         Command::Back => return back(model),
+        Command::SelectTokens => annotating::select(model),
+        Command::MarkFalseAlarm => return annotating::mark(model, MarkKind::FalseAlarm),
+        Command::MarkMissed => return annotating::mark(model, MarkKind::Missed),
+        Command::Unmark => return annotating::unmark(model),
+        Command::Checked => return annotating::check(model),
+        Command::UndoMark => match annotating::undo(model) {
+            Some(effects) => return effects,
+            None => say(model, "there is no mark to undo"),
+        },
+        Command::RedoMark => match annotating::redo(model) {
+            Some(effects) => return effects,
+            None => say(model, "there is no mark to make again"),
+        },
+        Command::Marks => annotating::open_list(model),
+        Command::Ask => asking::open(model),
+        Command::AnswerAgain => return asking::again(model),
         Command::ExportDialog => dialog::open_export(model),
         Command::Export(kind) => return dialog::export_at_once(model, kind),
         Command::Copy => return copy(model),
@@ -161,11 +191,14 @@ fn back(model: &mut Model) -> Vec<Effect> {
         say(model, "the slider is back where it was taken");
         return Vec::new();
     }
-    if prompt::leave(model) {
+    if prompt::leave(model) || model.annotating.anchor.take().is_some() {
         return Vec::new();
     }
     if model.overlay.take().is_some() || model.toast.take().is_some() {
         return Vec::new();
+    }
+    if let Some(effect) = asking::stop(model) {
+        return vec![effect];
     }
     if pages::close(model) {
         return Vec::new();
@@ -241,8 +274,16 @@ fn next_detector(model: &mut Model) {
 
 #[cfg(test)]
 #[path = "update_tests.rs"]
-mod tests;
+pub(super) mod tests;
 
 #[cfg(test)]
 #[path = "export_tests.rs"]
 mod export_tests;
+
+#[cfg(test)]
+#[path = "asking_tests.rs"]
+mod asking_tests;
+
+#[cfg(test)]
+#[path = "annotating_tests.rs"]
+mod annotating_tests;

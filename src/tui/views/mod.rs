@@ -1,6 +1,7 @@
 //! The screen, drawn from the model and nothing else. One file per view.
 
 mod answer;
+mod asked;
 mod attention;
 mod chunks;
 mod comparison;
@@ -35,6 +36,7 @@ use super::model::{Model, Overlay, Pane};
 use super::theme::{Role, Theme};
 use super::widgets::{Canvas, heat_cell};
 use layout::Arrangement;
+pub(super) use words::quoted;
 
 /// Draws the model and says what stands where.
 pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) -> HitMap {
