@@ -58,6 +58,12 @@ pub struct InspectionArguments {
 }
 
 impl InspectionArguments {
+    /// Whether the data are searched for on a server and calibrate themselves: then all of them are needed.
+    #[must_use]
+    pub fn calibrates_on_server(&self) -> bool {
+        self.calibration.is_none() && self.retriever.is_server()
+    }
+
     /// A plan for `dataset`.
     pub fn plan(&self, shared: &Shared, dataset: Dataset) -> Outcome<Plan> {
         let calibration = self.calibration.as_deref().map(read_calibration).transpose()?;
