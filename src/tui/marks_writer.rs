@@ -3,7 +3,7 @@
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, Sender, SyncSender};
 use std::thread::{self, JoinHandle};
 
 use super::event::Event;
@@ -50,7 +50,7 @@ pub(super) struct MarksWriter {
 }
 
 impl MarksWriter {
-    pub fn start(mut file: AnnotationFile, sender: Sender<Event>) -> io::Result<Self> {
+    pub fn start(mut file: AnnotationFile, sender: SyncSender<Event>) -> io::Result<Self> {
         let (jobs, waiting) = mpsc::channel::<Annotations>();
         let write = move || {
             let mut last = None;
@@ -106,7 +106,7 @@ mod tests {
         let path = folder.path().join("marks.jsonl");
         let kept = KeptMarks::open(&path);
         let mut annotating = kept.annotating();
-        let (sender, events) = mpsc::channel();
+        let (sender, events) = mpsc::sync_channel(4);
         let writer = MarksWriter::start(kept.file.unwrap(), sender).unwrap();
         let evidence = crate::tui::update::tests::evidence(0, 2..4);
         let answer = evidence.answer.clone().unwrap();

@@ -151,6 +151,8 @@ pub fn run(session: Session) -> Result<Outcome, TuiError> {
     session.cancel.store(true, Ordering::SeqCst);
     model.rows.open_answers().for_each(|asked| asked.cancel.cancel());
     drop(guard);
+    // Whoever waits to tell something is let go: nobody listens any more.
+    drop(events);
     let unsaved = marks.and_then(|marks| marks.finish(&mut model.annotating));
     result.map_err(failed("drawing"))?;
     let mut notices = model.notices;
