@@ -45,7 +45,8 @@ function spansOf(example, smoothed, threshold) {
   const spans = [], units = example.units;
   let last = -1;
   units.forEach((unit, at) => {
-    const score = Math.max(0, highest(smoothed.slice(unit.tokens[0], unit.tokens[1])));
+    let score = 0;
+    for (let t = unit.tokens[0]; t < unit.tokens[1]; t++) score = Math.max(score, smoothed[t]);
     if (!(score >= threshold)) return;
     const span = spans[spans.length - 1];
     const joined = span && (last + 1 === at ? units[last].joinsNext : units.slice(last + 1, at).every((between) => between.bridges));
@@ -60,11 +61,18 @@ function spansOf(example, smoothed, threshold) {
   return spans;
 }
 
+// Smoothing depends on one slider: what it gave is kept until that slider moves.
+function kept(example, name, rho, compute) {
+  if (!example[name] || example[name].rho !== rho) example[name] = { rho, value: compute() };
+  return example[name].value;
+}
+
 function decide(example) {
   const trusted = example.chunks.map((p) => p && p[0] * 1000 > now.alpha * p[1]);
   if (!example.raw) return { trusted, smoothed: null, spans: [], score: null };
-  const smoothed = smooth(example.raw, now.rho);
-  return { trusted, smoothed, spans: spansOf(example, smoothed, now.token), score: highest(smooth(example.raw, now.rho_answer)) };
+  const smoothed = kept(example, "bySpan", now.rho, () => smooth(example.raw, now.rho));
+  const score = kept(example, "byAnswer", now.rho_answer, () => highest(smooth(example.raw, now.rho_answer)));
+  return { trusted, smoothed, spans: spansOf(example, smoothed, now.token), score };
 }
 
 // --- showing ---
@@ -161,39 +169,52 @@ function showScores(article, found) {
   article.querySelectorAll(".tokens tbody tr").forEach((row, t) => { row.children[3].textContent = three(found.smoothed[t]); });
 }
 
-function showOutcome(article, row, found) {
-  const flagged = found.spans.length > 0, outcome = flagged ? "flagged" : "clean";
+// Writes only what is new: an unchanged page costs no layout.
+function write(node, text) {
+  if (node.textContent !== String(text)) node.textContent = text;
+}
+
+function showBadge(badge, name) {
+  if (badge.textContent === name) return;
+  badge.className = `badge ${name}`;
+  badge.textContent = name;
+}
+
+const outcomeOf = (found) => found.spans.length > 0 ? "flagged" : "clean";
+
+function showOutcome(article, found) {
   if (article.dataset.outcome === "error") return;
-  article.dataset.outcome = outcome;
-  for (const place of [article.querySelector(".state"), row]) {
-    const badge = place.querySelector(".badge");
-    badge.className = `badge ${outcome}`;
-    badge.textContent = outcome;
-  }
-  article.querySelector(".decision").textContent = (flagged ? `${count(found.spans.length, "span", "spans")} flagged` : "No span flagged") + `; answer score ${three(found.score)}.`;
-  row.querySelector(".spans").textContent = found.spans.length;
-  row.querySelector(".score").textContent = three(found.score);
+  const flagged = found.spans.length > 0;
+  showBadge(article.querySelector(".state .badge"), outcomeOf(found));
+  write(article.querySelector(".decision"), (flagged ? `${count(found.spans.length, "span", "spans")} flagged` : "No span flagged") + `; answer score ${three(found.score)}.`);
+}
+
+function showRow(article, row, found) {
+  const certified = found.trusted.filter((t) => t !== null).length;
+  if (certified > 0) write(row.querySelector(".trusted"), `${found.trusted.filter((t) => t === true).length} / ${found.trusted.length}`);
+  if (!found.smoothed || article.dataset.outcome === "error") return;
+  article.dataset.outcome = outcomeOf(found);
+  showBadge(row.querySelector(".badge"), outcomeOf(found));
+  write(row.querySelector(".spans"), found.spans.length);
+  write(row.querySelector(".score"), three(found.score));
 }
 
 function showFactuality(article, factuality) {
   if (factuality === null) return;
   const consistent = factuality >= now.factuality;
-  article.querySelector(".factuality").textContent = `Factuality ${three(factuality)}, ${consistent ? "at least" : "below"} ${now.factuality}: called ${consistent ? "consistent" : "inconsistent"}.`;
+  write(article.querySelector(".factuality"), `Factuality ${three(factuality)}, ${consistent ? "at least" : "below"} ${now.factuality}: called ${consistent ? "consistent" : "inconsistent"}.`);
 }
 
-function showChunks(article, row, trusted) {
+function showChunks(article, trusted) {
   const total = trusted.length, certified = trusted.filter((t) => t !== null).length, kept = trusted.filter((t) => t === true).length;
   if (certified === 0) return;
   const without = certified < total ? ` ${total - certified} without a p-value.` : "";
   article.querySelector("p.trusted").textContent = `${kept} of ${count(total, "chunk", "chunks")} trusted at alpha ${alphaText()}.${without}`;
-  row.querySelector(".trusted").textContent = `${kept} / ${total}`;
   article.querySelectorAll(".chunks tbody").forEach((body, at) => {
     if (trusted[at] === null) return;
     const name = trusted[at] ? "trusted" : "dropped";
     body.className = name;
-    const badge = body.querySelector(".badge");
-    badge.className = `badge ${name}`;
-    badge.textContent = name;
+    showBadge(body.querySelector(".badge"), name);
     body.querySelector(".pbar .limit").setAttribute("d", `M${(now.alpha / 10).toFixed(1)} 0v10`);
   });
 }
@@ -207,21 +228,22 @@ const examples = data.examples.map((example) => ({
   units: (example.units || []).map(([first, end, piece, pieceEnd, flags]) => ({ tokens: [first, end], pieces: [piece, pieceEnd], bridges: (flags & 1) > 0, joinsNext: (flags & 2) > 0 })),
 }));
 
+const articles = examples.map((_, at) => byId(`e${at + 1}`)), rows = examples.map((_, at) => byId(`r${at + 1}`));
+let decided = [];
+
+// Decides all, and shows at once what can be seen: the numbers at the top, the list, the examples near the
+// window. The other examples follow in slices, so that a long report answers while a slider is moved.
 function render() {
   const total = { flagged: 0, spans: 0, trusted: 0, scored: 0, certified: 0, labelled: 0, agreeing: 0 };
   const table = { flagged_unsupported: 0, missed_unsupported: 0, flagged_clean: 0, passed_clean: 0 };
   const ink = { labelled: 0, flagged: 0, both: 0 };
+  decided = examples.map(decide);
   examples.forEach((example, at) => {
-    const article = byId(`e${at + 1}`), row = byId(`r${at + 1}`), found = decide(example);
-    showChunks(article, row, found.trusted);
-    showFactuality(article, example.factuality);
+    const found = decided[at];
+    showRow(articles[at], rows[at], found);
     total.certified += found.trusted.filter((t) => t !== null).length;
     total.trusted += found.trusted.filter((t) => t === true).length;
     if (!found.smoothed) return;
-    showAnswer(article, at + 1, example, found);
-    showSpans(article, at + 1, example, found);
-    showScores(article, found);
-    showOutcome(article, row, found);
     const flagged = found.spans.length > 0;
     total.scored += 1;
     total.flagged += flagged ? 1 : 0;
@@ -237,7 +259,7 @@ function render() {
       if (inside && piece.label !== null) ink.both += piece.ink;
     });
   });
-  const card = (key, value) => { byId(`card-${key}`).textContent = value; };
+  const card = (key, value) => write(byId(`card-${key}`), value);
   if (total.scored > 0) {
     card("flagged", total.flagged);
     card("spans", total.spans);
@@ -245,13 +267,59 @@ function render() {
   if (total.certified > 0) card("trusted", total.trusted);
   if (total.labelled > 0) {
     card("agreeing", total.agreeing);
-    for (const [key, value] of Object.entries(table)) byId(key).textContent = value;
-    byId("recalled").textContent = share(ink.both, ink.labelled);
-    byId("precise").textContent = share(ink.both, ink.flagged);
+    for (const [key, value] of Object.entries(table)) write(byId(key), value);
+    write(byId("recalled"), share(ink.both, ink.labelled));
+    write(byId("precise"), share(ink.both, ink.flagged));
   }
   showMoved();
   filter();
+  behind = new Set(examples.keys());
+  near.forEach(show);
+  document.documentElement.dataset.settled = "false";
+  if (!catching) {
+    catching = true;
+    setTimeout(catchUp, 0);
+  }
 }
+
+// Examples that still show what was decided before, and those near the window.
+let behind = new Set(), catching = false;
+const near = new Set();
+
+function show(at) {
+  if (!behind.delete(at)) return;
+  const article = articles[at], example = examples[at], found = decided[at];
+  showChunks(article, found.trusted);
+  showFactuality(article, example.factuality);
+  if (!found.smoothed) return;
+  showAnswer(article, at + 1, example, found);
+  showSpans(article, at + 1, example, found);
+  showScores(article, found);
+  showOutcome(article, found);
+}
+
+function catchUp() {
+  const until = performance.now() + 10;
+  for (const at of behind) {
+    show(at);
+    if (performance.now() > until) break;
+  }
+  catching = behind.size > 0;
+  if (catching) {
+    setTimeout(catchUp, 0);
+  } else {
+    sortRows();
+    document.documentElement.dataset.settled = "true";
+  }
+}
+
+const watch = new IntersectionObserver((entries) => {
+  for (const entry of entries) {
+    const at = articles.indexOf(entry.target);
+    if (entry.isIntersecting) { near.add(at); show(at); } else near.delete(at);
+  }
+}, { rootMargin: "100%" });
+articles.forEach((article) => watch.observe(article));
 
 const nameOf = { alpha: "alpha", token: "token threshold", rho: "rho", rho_answer: "rho for the answer score", factuality: "factuality threshold" };
 const shownValue = (key, value) => key === "alpha" ? (value / 1000).toFixed(3) : String(value);
@@ -286,21 +354,64 @@ for (const input of inputs) {
 }
 byId("reset").addEventListener("click", () => { now = { ...own }; showInputs(null); render(); });
 
-const searched = examples.map((_, at) => byId(`e${at + 1}`).textContent.toLowerCase());
+// The text of all examples is gathered at the first search: a page that nobody searches need not. Marks stand
+// between the words of the page's answers, so each answer is added as it is.
+let texts = null;
+const textOf = (article, at) => `${article.textContent} ${examples[at].pieces.map((piece) => piece.text).join("")}`.toLowerCase();
 function filter() {
   if (!byId("show")) return;
   const wanted = byId("show").value, words = byId("search").value.toLowerCase();
+  if (words !== "") texts ??= articles.map(textOf);
   let shown = 0;
-  examples.forEach((_, at) => {
-    const article = byId(`e${at + 1}`), outcome = article.dataset.outcome;
+  articles.forEach((article, at) => {
+    const outcome = article.dataset.outcome;
     const kind = wanted === "all" || (wanted === "error" ? outcome === "error" || outcome === "unscored" || article.dataset.status !== "ok" : outcome === wanted);
-    const visible = kind && searched[at].includes(words);
-    article.hidden = !visible;
-    byId(`r${at + 1}`).hidden = !visible;
+    const visible = kind && (words === "" || texts[at].includes(words));
+    if (article.hidden === visible) article.hidden = rows[at].hidden = !visible;
     shown += visible ? 1 : 0;
   });
-  byId("shown").textContent = `${shown} of ${count(examples.length, "example", "examples")} shown`;
+  write(byId("shown"), `${shown} of ${count(examples.length, "example", "examples")} shown`);
 }
+
+// Sorting: by what is behind a cell, not by how it is written. What is absent comes last both ways.
+const columns = [
+  (at) => at,
+  (at) => rows[at].children[1].textContent,
+  (at) => rows[at].children[2].textContent,
+  (at) => rows[at].children[3].textContent,
+  (at) => decided[at].smoothed && decided[at].spans.length,
+  (at) => decided[at].score,
+  (at) => examples[at].factuality,
+  (at) => decided[at].trusted.some((t) => t !== null) ? decided[at].trusted.filter((t) => t === true).length : null,
+  (at) => examples[at].labelled ?? null,
+];
+let sorted = { column: 0, descending: false };
+function sortRows() {
+  const { column, descending } = sorted, key = columns[column];
+  const keys = examples.map((_, at) => key(at));
+  const order = [...examples.keys()].sort((a, b) => {
+    const [one, other] = [keys[a], keys[b]];
+    if (one === null || other === null) return (one === null) - (other === null) || a - b;
+    const by = typeof one === "string" ? one.localeCompare(other, "en") : one - other;
+    return (descending ? -by : by) || a - b;
+  });
+  const body = document.querySelector(".overview tbody");
+  if (body && order.some((at, place) => body.children[place] !== rows[at])) body.append(...order.map((at) => rows[at]));
+}
+document.querySelectorAll(".overview thead th").forEach((head, column) => {
+  const button = element("button", { type: "button", class: "sort" }, ...head.childNodes);
+  head.append(button);
+  head.setAttribute("aria-sort", column === 0 ? "ascending" : "none");
+  button.addEventListener("click", () => {
+    // The first click shows the most of a number, and the beginning of the alphabet.
+    const number = head.classList.contains("n") && column > 0;
+    sorted = { column, descending: sorted.column === column ? !sorted.descending : number };
+    document.querySelectorAll(".overview thead th").forEach((other) => other.setAttribute("aria-sort", "none"));
+    head.setAttribute("aria-sort", sorted.descending ? "descending" : "ascending");
+    if (decided.length === 0) decided = examples.map(decide);
+    sortRows();
+  });
+});
 if (byId("show")) {
   byId("show").addEventListener("input", filter);
   byId("search").addEventListener("input", filter);
@@ -321,6 +432,7 @@ byId("theme").addEventListener("click", () => {
 // What is closed is not printed: open it for the printer and close it again. Token tables stay as they are.
 let closed = [];
 addEventListener("beforeprint", () => {
+  [...behind].forEach(show);
   closed = [...document.querySelectorAll("details:not([open], .every)")];
   closed.forEach((d) => { d.open = true; });
 });

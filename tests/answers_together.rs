@@ -175,7 +175,7 @@ fn an_inspector_says_of_many_records_what_it_says_of_each() {
     let (sandbox, model) = tiny();
     let plan = Plan::new(dataset(&sandbox), CacheDirectory::at(sandbox.cache()));
     let inspector = || {
-        let (source, _) = plan.chunk_source().expect("nothing to index");
+        let (source, _) = plan.chunk_source(&mut |_| {}).expect("nothing to index");
         let provenance = plan.provenance(&source, None).expect("a provenance");
         Inspector::new(source, provenance).with_model(&model, Detectors::untrained())
     };
@@ -243,8 +243,11 @@ fn features_are_stored_in_order_and_an_interrupted_extraction_goes_on_where_it_s
     let (sandbox, model) = tiny();
     let dataset = dataset(&sandbox);
     let extracted = |name: &str, cancel_after: usize| {
-        let mut store =
-            FeatureStore::open(&sandbox.work().join(name), &store_header(&model, &dataset)).expect("a store");
+        let mut store = FeatureStore::open(
+            &sandbox.work().join(name),
+            &store_header(&model, &dataset).expect("a model of text"),
+        )
+        .expect("a store");
         let cancel = AtomicBool::new(false);
         let mut progress = Vec::new();
         let done = extract(&dataset, &model, None, 5, OnError::Skip, &mut store, &cancel, &mut |at| {

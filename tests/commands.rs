@@ -7,21 +7,33 @@ mod sandbox;
 
 #[path = "commands/certification.rs"]
 mod certification;
+#[path = "commands/corruption.rs"]
+mod corruption;
 #[path = "commands/evidence_lines.rs"]
 mod evidence_lines;
 #[path = "commands/failures.rs"]
 mod failures;
 #[path = "commands/gate.rs"]
 mod gate;
+#[path = "commands/heads.rs"]
+mod heads;
 #[path = "commands/highlighting.rs"]
 mod highlighting;
+#[path = "commands/hostile_models.rs"]
+mod hostile_models;
 #[path = "commands/hostile_text.rs"]
 mod hostile_text;
 #[path = "commands/machine.rs"]
 mod machine;
 #[path = "commands/reports.rs"]
 mod reports;
+#[path = "commands/retrieval.rs"]
+mod retrieval;
 #[path = "commands/shards.rs"]
 mod shards;
 #[path = "commands/signals.rs"]
 mod signals;
+#[path = "commands/verification.rs"]
+mod verification;
+#[path = "commands/workflow.rs"]
+mod workflow;

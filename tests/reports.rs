@@ -9,7 +9,7 @@ use ragscope::evidence::{
     Thresholds,
 };
 use ragscope::metrics::Random;
-use ragscope::report::{self, CertificateFacts, Context, Report};
+use ragscope::report::{self, CertificateFacts, Context, HighlightingFacts, Report, RunFacts};
 
 /// An answer with one token a word (blank in front), scores given per word, over `chunks` chunks.
 fn evidence(id: &str, answer: &str, scores: &[f32], chunks: usize) -> Evidence {
@@ -106,6 +106,8 @@ fn context() -> Context {
         command: "ragscope report run.jsonl --alpha 0.1".to_string(),
         generated_by: "ragscope 0.1.0".to_string(),
         date: None,
+        run: None,
+        highlighting: None,
         certificate: Some(CertificateFacts {
             n: 101,
             k: 5,
@@ -171,6 +173,8 @@ fn hostile_context() -> Context {
         command: HOSTILE.to_string(),
         generated_by: HOSTILE.to_string(),
         date: Some(HOSTILE.to_string()),
+        run: Some(RunFacts { file: HOSTILE.to_string(), sha256: HOSTILE.to_string() }),
+        highlighting: Some(HighlightingFacts { beta: 0.1, sha256: HOSTILE.to_string() }),
         certificate: Some(CertificateFacts {
             mode: HOSTILE.to_string(),
             data: HOSTILE.to_string(),
@@ -284,7 +288,7 @@ fn only_the_report_itself_opens_a_mark_in_plain_text() {
     record.question = "x\nExample 9 of 9, id forged: clean.".to_string();
     let plain = report::plain(&[record], &unsmoothed(), &context());
     assert!(!plain.lines().any(|line| line.starts_with("Example 9")), "data lines are indented");
-    assert!(plain.contains("one [!unsupported 0.95: two]"));
+    assert!(plain.contains("one [!unsupported 0.95]two[/]"));
 }
 
 #[test]
@@ -404,7 +408,7 @@ fn a_hot_token_inside_an_emoji_marks_the_whole_emoji_and_nothing_else() {
     let records = [record];
     let html = report::html(&records, &unsmoothed(), &context());
     assert!(html.contains("\">[1]</a>🙂<span class=\"vh\"> end of span 1 </span></mark> a</div>"));
-    assert!(report::plain(&records, &unsmoothed(), &context()).contains("é[!unsupported 0.97: 🙂] a"));
+    assert!(report::plain(&records, &unsmoothed(), &context()).contains("é[!unsupported 0.97]🙂[/] a"));
     assert!(report::markdown(&records, &unsmoothed(), &context()).contains("<strong>[1: 🙂]</strong> a"));
 }
 

@@ -1,4 +1,4 @@
-//! What the inspector shows, at three sizes and in three themes, and that it survives every size.
+//! What the inspector shows, at four sizes and in three themes, and that it survives every size.
 
 #![allow(clippy::trivially_copy_pass_by_ref, reason = "drawn as the inspector draws")]
 
@@ -8,6 +8,12 @@ mod demo;
 mod dialogs;
 #[path = "screens/dump.rs"]
 mod dump;
+#[path = "screens/gallery.rs"]
+mod gallery;
+#[path = "screens/pages.rs"]
+mod pages;
+#[path = "screens/raster.rs"]
+mod raster;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +22,8 @@ use ragscope::certify::Alpha;
 use ragscope::evidence::Thresholds;
 use ragscope::inspect::Message;
 use ragscope::tui::{
-    Action, Command, Effect, ExportKind, HitMap, Model, Pane, Phase, Target, Theme, draw, svg, update,
+    Action, ColourDepth, Command, Effect, ExportKind, HitMap, Model, Pane, Phase, Target, Theme, draw, svg,
+    update,
 };
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
@@ -89,7 +96,7 @@ fn screen(model: &mut Model, theme: &Theme, width: u16, height: u16) -> (Buffer,
     (buffer, hits)
 }
 
-const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (60, 16)];
+const SIZES: [(u16, u16); 4] = [(80, 24), (120, 40), (200, 60), (60, 16)];
 const THEMES: [(&str, Theme); 3] = [("dark", Theme::DARK), ("light", Theme::LIGHT), ("mono", Theme::MONO)];
 
 fn snapshots(state: &str, model: &mut Model) {
@@ -314,6 +321,69 @@ fn without_colour_no_colour_is_sent_and_the_spans_stay_visible() {
 }
 
 #[test]
+fn with_ascii_borders_every_sign_is_ascii_and_only_letters_of_the_data_are_not() {
+    for mut model in states() {
+        for theme in [Theme { ascii: true, ..Theme::DARK }, Theme { ascii: true, ..Theme::MONO }] {
+            for (width, height) in SIZES {
+                let (buffer, _) = screen(&mut model, &theme, width, height);
+                for cell in &buffer.content {
+                    let letters = |c: char| c.is_ascii() || c.is_alphanumeric() || "、。？".contains(c);
+                    assert!(cell.symbol().chars().all(letters), "{:?} at {width}x{height}", cell.symbol());
+                }
+            }
+        }
+    }
+}
+
+/// Text that runs from right to left is kept in the order in which it is read and written: the terminal or
+/// the reader's eye turns it, and offsets into it stay what they are.
+#[test]
+fn wide_joined_and_right_to_left_characters_keep_their_columns_and_their_order() {
+    let texts = [
+        ("שלום עולם", "שלוםעולם"),
+        ("مرحبا بالعالم", "مرحبابالعالم"),
+        ("市長は辞任した。", "市長は辞任した。"),
+        ("e\u{301}a\u{308} क्षि", "e\u{301}a\u{308}क्षि"),
+        ("🙂👨\u{200d}👩\u{200d}👧🇵🇱", "🙂👨\u{200d}👩\u{200d}👧🇵🇱"),
+    ];
+    for (text, in_order) in texts {
+        let mut evidence = demo::all().remove(0);
+        evidence.answer = Some(text.to_owned());
+        let reading = evidence.reading.as_mut().unwrap();
+        reading.tokens = text.char_indices().map(|(at, c)| [at, at + c.len_utf8()]).collect();
+        let tokens = reading.tokens.len();
+        reading.detectors.truncate(1);
+        reading.detectors[0].raw = (0..tokens).map(|token| if token < 2 { 0.99 } else { 0.01 }).collect();
+        reading.log_prob_with = vec![-1.0; tokens];
+        reading.log_prob_without = vec![-1.0; tokens];
+        reading.lookback = None;
+        evidence.gold_spans = None;
+        let mut model = empty();
+        model.thresholds.rho = 0.5;
+        model.decide_anew();
+        tell(&mut model, Message::Evidence(Box::new(evidence)));
+        act(&mut model, Command::Focus(Pane::Answer));
+        act(&mut model, Command::Zoom);
+        let (buffer, hits) = screen(&mut model, &Theme::MONO, 60, 20);
+        let line = |row: u16| -> Vec<&str> {
+            (0..60).map(|column| buffer[(column, row)].symbol()).filter(|symbol| *symbol != " ").collect()
+        };
+        let first = hits.area_of(Target::Token(0)).expect("the first token is on the screen");
+        // Without the frame, the flag in the margin and the number of the span.
+        let shown = line(first.y).concat();
+        let shown = shown.trim_matches('│').trim_start_matches('!').replace("[1]", "");
+        assert_eq!(shown, in_order);
+        // Every grapheme has as many bars under it as it has columns, and the rest of the row has none.
+        let columns = ratatui::text::Line::from(text.replace(' ', "")).width();
+        let bars = line(first.y + 1).into_iter().filter(|symbol| "▁▂▃▄▅▆▇█".contains(symbol));
+        let blanks = text.matches(' ').count();
+        assert_eq!(bars.count(), columns + blanks, "{text:?}");
+        // The frame on the right stands where it stands without any of this.
+        assert_eq!(buffer[(59, first.y)].symbol(), "│");
+    }
+}
+
+#[test]
 fn what_is_drawn_can_be_pressed() {
     let mut model = complete();
     let (_, hits) = screen(&mut model, &Theme::DARK, 120, 40);
@@ -362,30 +432,97 @@ fn the_readme_picture_is_the_screen_of_the_demo() {
     assert!(kept == drawn, "assets/screen.svg is not the present screen: run with RAGSCOPE_BLESS=1");
 }
 
-/// For looking at: writes pictures of several states into `RAGSCOPE_PICTURES`.
+fn gallery_screens() -> Vec<gallery::Shown> {
+    gallery::all(&complete, &|model, command| drop(act(model, command)), &|model, theme, width, height| {
+        screen(model, theme, width, height).0
+    })
+}
+
+/// `RAGSCOPE_BLESS=1` writes the gallery anew.
+#[test]
+fn the_gallery_shows_the_present_screens() {
+    let docs = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let mut shown = gallery_screens();
+    let mut files = vec![(docs.join("gallery.md"), gallery::page(&shown))];
+    for one in &mut shown {
+        let (width, height) = one.size;
+        for (name, _, theme) in gallery::themes_of(one.name) {
+            let (buffer, _) = screen(&mut one.model, theme, width, height);
+            let path = docs.join(format!("gallery/{}-{name}.svg", one.name));
+            files.push((path, svg(&buffer, theme, one.caption)));
+        }
+    }
+    if std::env::var_os("RAGSCOPE_BLESS").is_some() {
+        let _ = std::fs::remove_dir_all(docs.join("gallery"));
+        std::fs::create_dir_all(docs.join("gallery")).unwrap();
+        for (path, text) in &files {
+            std::fs::write(path, text).unwrap();
+        }
+    }
+    let outdated: Vec<String> = files
+        .iter()
+        .filter(|(path, text)| std::fs::read_to_string(path).unwrap_or_default() != *text)
+        .map(|(path, _)| path.file_name().unwrap().to_string_lossy().into_owned())
+        .collect();
+    assert!(outdated.is_empty(), "run with RAGSCOPE_BLESS=1: {outdated:?} are not the present screens");
+    assert_eq!(std::fs::read_dir(docs.join("gallery")).unwrap().count() + 1, files.len());
+}
+
+#[test]
+fn a_picture_as_png_has_the_colours_of_the_screen_where_they_belong() {
+    let mut buffer = Buffer::empty(Rect::new(0, 0, 6, 2));
+    let style = ratatui::style::Style::new()
+        .fg(ratatui::style::Color::Rgb(200, 10, 20))
+        .bg(ratatui::style::Color::Rgb(1, 2, 3));
+    buffer.set_string(0, 0, "█M ▀╭─", style);
+    let raster = raster::Raster::of(&svg(&buffer, &Theme::DARK, "a < b"));
+    // Six cells of 8x18 with a margin of 10 on all sides, at two pixels to a unit.
+    assert_eq!((raster.width, raster.height), (2 * 68, 2 * 56));
+    let at = |x: usize, y: usize| raster.pixels[y * raster.width + x];
+    let (ink, paper) = ([200, 10, 20], [1, 2, 3]);
+    assert_eq!(at(20 + 8, 20 + 18), ink, "the full block");
+    assert_eq!(at(20 + 2 * 16 + 8, 20 + 18), paper, "the blank");
+    assert_eq!((at(20 + 3 * 16 + 8, 20 + 4), at(20 + 3 * 16 + 8, 20 + 30)), (ink, paper), "the half block");
+    assert_eq!(at(20 + 5 * 16 + 8, 20 + 18), ink, "the line");
+    let letter: Vec<[u8; 3]> =
+        (0..36).flat_map(|y| (0..16).map(move |x| (x, y))).map(|(x, y)| at(36 + x, 20 + y)).collect();
+    let (inked, blank) = (letter.contains(&ink), letter.iter().filter(|pixel| **pixel == paper).count());
+    assert!(inked && blank > 200, "an M is dark lines on much paper, not {blank} of 576");
+    let png = raster.png();
+    assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
+    assert_eq!(&png[16..24], [0, 0, 0, 136, 0, 0, 0, 112]);
+}
+
+/// For looking at: writes the gallery and several states as SVG and PNG into `RAGSCOPE_PICTURES`.
 #[test]
 #[ignore = "writes pictures for people"]
 fn pictures() {
     let Some(folder) = std::env::var_os("RAGSCOPE_PICTURES").map(PathBuf::from) else { return };
     std::fs::create_dir_all(&folder).unwrap();
-    for (name, theme) in THEMES {
-        for (width, height) in [(120, 40), (132, 42), (80, 24), (60, 16)] {
+    let write = |name: String, buffer: &Buffer, theme: &Theme| {
+        let picture = svg(buffer, theme, &name);
+        std::fs::write(folder.join(format!("{name}.png")), raster::Raster::of(&picture).png()).unwrap();
+        std::fs::write(folder.join(format!("{name}.svg")), picture).unwrap();
+    };
+    for mut one in gallery_screens() {
+        for (name, _, theme) in &gallery::THEMES {
+            let (buffer, _) = screen(&mut one.model, theme, one.size.0, one.size.1);
+            write(format!("gallery_{}_{name}", one.name), &buffer, theme);
+        }
+    }
+    let ascii = Theme { ascii: true, ..Theme::DARK };
+    let indexed = Theme { depth: ColourDepth::Indexed, ..Theme::DARK };
+    let sixteen = Theme { depth: ColourDepth::Ansi, ..Theme::DARK };
+    let more = [("ascii", ascii), ("256", indexed), ("16", sixteen)];
+    for (name, theme) in THEMES.into_iter().chain(more) {
+        for (width, height) in [(132, 42), (80, 24), (60, 16)] {
             for (state, mut model) in [("partial", partial()), ("complete", complete())] {
-                for pane in Pane::ALL {
-                    if width >= 120 && pane != Pane::Answer && pane != Pane::Sliders {
-                        continue;
-                    }
+                for pane in [Pane::Answer, Pane::Attention] {
                     model.focus = pane;
                     let (buffer, _) = screen(&mut model, &theme, width, height);
-                    let file = format!("{state}_{width}x{height}_{name}_{}.svg", pane.title());
-                    std::fs::write(folder.join(file), svg(&buffer, &theme, state)).unwrap();
+                    write(format!("{state}_{width}x{height}_{name}_{}", pane.title()), &buffer, &theme);
                 }
             }
         }
-        let mut model = complete();
-        model.select(3);
-        act(&mut model, Command::Help);
-        let (buffer, _) = screen(&mut model, &theme, 120, 40);
-        std::fs::write(folder.join(format!("help_{name}.svg")), svg(&buffer, &theme, "help")).unwrap();
     }
 }

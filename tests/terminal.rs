@@ -4,251 +4,17 @@
 
 mod sandbox;
 
-use std::io::{Read, Write};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::time::{Duration, Instant};
+#[path = "terminal/endings.rs"]
+mod endings;
+#[path = "terminal/harness.rs"]
+mod harness;
+#[path = "terminal/measured.rs"]
+mod measured;
+#[path = "terminal/pointer_and_keys.rs"]
+mod pointer_and_keys;
 
-use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+use harness::{COLUMNS, FIRST_QUESTION, ROWS, Terminal, golden_run, is_colour, styles};
 use sandbox::{Sandbox, repository};
-
-/// How long a step may take; a loaded machine is slow, a right step is not.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// All panes are on the screen at this size.
-const COLUMNS: u16 = 120;
-const ROWS: u16 = 40;
-
-/// What follows every frame.
-const END_OF_FRAME: &[u8] = b"\x1b[?2026l";
-
-/// What the terminal received.
-struct Received {
-    parser: vt100::Parser,
-    bytes: Vec<u8>,
-    ended: bool,
-}
-
-/// The binary in its terminal.
-struct Terminal {
-    sandbox: Sandbox,
-    master: Box<dyn MasterPty + Send>,
-    keys: Box<dyn Write + Send>,
-    child: Box<dyn Child + Send + Sync>,
-    received: Arc<(Mutex<Received>, Condvar)>,
-}
-
-/// Of the first example, up to where its line ends.
-const FIRST_QUESTION: &str = "How long should the pump run unloaded";
-
-fn size(columns: u16, rows: u16) -> PtySize {
-    PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 }
-}
-
-fn golden_run() -> String {
-    repository("tests/golden/run.jsonl").display().to_string()
-}
-
-impl Terminal {
-    /// Starts the binary; `None` and a printed reason where no pseudo-terminal can be opened.
-    fn start(test: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Option<Self> {
-        Self::start_in(test, Sandbox::new(), arguments, variables)
-    }
-
-    fn start_in(
-        test: &str,
-        sandbox: Sandbox,
-        arguments: &[&str],
-        variables: &[(&str, &str)],
-    ) -> Option<Self> {
-        let pair = match native_pty_system().openpty(size(COLUMNS, ROWS)) {
-            Ok(pair) => pair,
-            Err(error) => {
-                println!("{test}: skipped, no pseudo-terminal can be opened: {error}");
-                return None;
-            }
-        };
-        let mut command = CommandBuilder::new(sandbox::BINARY);
-        command.env_clear();
-        command.cwd(sandbox.work());
-        for (name, value) in sandbox.environment() {
-            command.env(name, value);
-        }
-        command.env("TERM", "xterm-256color");
-        for (name, value) in variables {
-            command.env(name, value);
-        }
-        command.args(arguments);
-        let child = pair.slave.spawn_command(command).expect("the binary starts");
-        drop(pair.slave);
-        let mut reader = pair.master.try_clone_reader().expect("the terminal can be read");
-        let keys = pair.master.take_writer().expect("the terminal takes keys");
-        let parser = vt100::Parser::new(ROWS, COLUMNS, 0);
-        let received =
-            Arc::new((Mutex::new(Received { parser, bytes: Vec::new(), ended: false }), Condvar::new()));
-        let shared = Arc::clone(&received);
-        std::thread::spawn(move || {
-            let mut buffer = [0; 8192];
-            loop {
-                // A terminal whose program has ended reads as its end or as an error.
-                let count = reader.read(&mut buffer).unwrap_or(0);
-                let mut received = locked(&shared.0);
-                received.parser.process(&buffer[..count]);
-                received.bytes.extend_from_slice(&buffer[..count]);
-                received.ended = count == 0;
-                shared.1.notify_all();
-                if count == 0 {
-                    return;
-                }
-            }
-        });
-        Some(Self { sandbox, master: pair.master, keys, child, received })
-    }
-
-    fn press(&mut self, keys: &str) {
-        self.keys
-            .write_all(keys.as_bytes())
-            .and_then(|()| self.keys.flush())
-            .expect("the terminal takes keys");
-    }
-
-    /// Waits until the screen is as `wanted` says.
-    #[track_caller]
-    fn wait(&self, what: &str, wanted: impl Fn(&vt100::Screen) -> bool) {
-        self.wait_received(what, |received| wanted(received.parser.screen()));
-    }
-
-    #[track_caller]
-    fn wait_received(&self, what: &str, wanted: impl Fn(&Received) -> bool) {
-        let deadline = Instant::now() + PATIENCE;
-        let mut received = locked(&self.received.0);
-        while !wanted(&received) {
-            let left = deadline.saturating_duration_since(Instant::now());
-            assert!(
-                !left.is_zero() && !received.ended,
-                "{}: {what}; the screen:\n{}",
-                if received.ended { "the program ended before" } else { "waited in vain for" },
-                received.parser.screen().contents()
-            );
-            received = self
-                .received
-                .1
-                .wait_timeout(received, left)
-                .unwrap_or_else(std::sync::PoisonError::into_inner)
-                .0;
-        }
-    }
-
-    #[track_caller]
-    fn wait_for(&self, text: &str) {
-        self.wait(&format!("{text:?}"), |screen| screen.contents().contains(text));
-    }
-
-    /// Column and row, from 1, where a text stands first.
-    fn place_of(&self, text: &str) -> Option<(usize, usize)> {
-        let received = locked(&self.received.0);
-        let screen = received.parser.screen();
-        let rows: Vec<String> = screen.rows(0, screen.size().1).collect();
-        rows.iter().enumerate().find_map(|(row, line)| {
-            let at = line.find(text)?;
-            Some((line[..at].chars().count() + 1, row + 1))
-        })
-    }
-
-    /// Gives the terminal another size and waits for the next frame.
-    #[track_caller]
-    fn resize(&self, columns: u16, rows: u16) {
-        let mut received = locked(&self.received.0);
-        received.parser.screen_mut().set_size(rows, columns);
-        let before = received.bytes.len();
-        drop(received);
-        self.master.resize(size(columns, rows)).expect("the terminal can be resized");
-        self.wait_received(&format!("a frame at {columns}x{rows}"), |received| {
-            received.bytes.len() > before && received.bytes.ends_with(END_OF_FRAME)
-        });
-    }
-
-    /// Waits until the first line reaches to the right edge: the frame was drawn for the present size.
-    /// Before that no key is pressed: one that arrives together with a change of size may lie in the
-    /// terminal until the next one comes.
-    #[track_caller]
-    fn wait_for_layout(&self) {
-        self.wait("a frame of the present size", |screen| {
-            let (_, columns) = screen.size();
-            let first = screen.rows(0, columns).next().unwrap_or_default();
-            let first = first.trim_end();
-            first.ends_with("6 examples") && first.chars().count() + 2 >= usize::from(columns)
-        });
-    }
-
-    /// Waits for the end; gives the exit code and all that was received.
-    #[track_caller]
-    fn end(mut self) -> (u32, Vec<u8>, Sandbox) {
-        let (sender, ended) = std::sync::mpsc::channel();
-        let mut killer = self.child.clone_killer();
-        let mut child = self.child;
-        std::thread::spawn(move || sender.send(child.wait()));
-        let Ok(status) = ended.recv_timeout(PATIENCE) else {
-            let _ = killer.kill();
-            panic!(
-                "the program did not end; the screen:\n{}",
-                locked(&self.received.0).parser.screen().contents()
-            );
-        };
-        let code = status.expect("the program can be waited for").exit_code();
-        // On some systems the end is only read once no one holds the other side.
-        self.keys = Box::new(std::io::sink());
-        let deadline = Instant::now() + PATIENCE;
-        let mut received = locked(&self.received.0);
-        while !received.ended {
-            let left = deadline.saturating_duration_since(Instant::now());
-            assert!(!left.is_zero(), "the terminal did not close");
-            received = self
-                .received
-                .1
-                .wait_timeout(received, left)
-                .unwrap_or_else(std::sync::PoisonError::into_inner)
-                .0;
-        }
-        let screen = received.parser.screen();
-        assert!(!screen.alternate_screen(), "the alternate screen was left on");
-        assert!(!screen.hide_cursor(), "the cursor was left hidden");
-        assert!(!screen.bracketed_paste(), "bracketed paste was left on");
-        assert_eq!(screen.mouse_protocol_mode(), vt100::MouseProtocolMode::None, "the mouse was left on");
-        let bytes = received.bytes.clone();
-        drop(received);
-        (code, bytes, self.sandbox)
-    }
-
-    #[cfg(unix)]
-    fn signal(&self, name: &str) {
-        let id = self.child.process_id().expect("a process has an id").to_string();
-        let sent = std::process::Command::new("kill").arg(format!("-{name}")).arg(id).status();
-        assert!(sent.expect("kill is there").success());
-    }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-/// The parameters of every sequence that sets colours or attributes.
-fn styles(bytes: &[u8]) -> Vec<String> {
-    let text = String::from_utf8_lossy(bytes);
-    let sequences = text.split("\u{1b}[").skip(1);
-    sequences
-        .filter_map(|rest| {
-            let end = rest.find(|c: char| !(c.is_ascii_digit() || c == ';' || c == ':'))?;
-            rest[end..].starts_with('m').then(|| rest[..end].to_owned())
-        })
-        .collect()
-}
-
-fn is_colour(style: &str) -> bool {
-    style
-        .split([';', ':'])
-        .filter_map(|number| number.parse::<u16>().ok())
-        .any(|number| matches!(number, 30..=38 | 40..=48 | 90..=97 | 100..=107))
-}
 
 #[test]
 fn the_first_screen_shows_the_run_and_q_gives_the_terminal_back() {
@@ -459,8 +225,8 @@ fn marks_are_kept_beside_the_run_and_are_there_again() {
     let Some(mut terminal) = again else { return };
     terminal.wait_for("2 missed");
     // The pointer selects as well: the first words of the answer, from left to right.
-    let (column, row) = terminal.place_of("3 Answer").expect("the answer is on the screen");
-    let (x, y) = (column + 2, row + 2);
+    let (column, row) = terminal.place_of("3 Answer");
+    let (x, y) = (column + 3, row + 3);
     terminal.press(&format!("\u{1b}[<0;{};{y}M\u{1b}[<32;{};{y}M\u{1b}[<0;{};{y}m", x, x + 12, x + 12));
     terminal.wait_for("tokens selected");
     terminal.press("-");
@@ -530,18 +296,6 @@ fn a_run_of_evidence_answers_no_question_and_says_why() {
     terminal.wait_for("no question can be asked");
     terminal.press("q");
     assert_eq!(terminal.end().0, 0);
-}
-
-#[cfg(unix)]
-#[test]
-fn signals_give_the_terminal_back_and_say_which_one_it_was() {
-    let run = golden_run();
-    for (signal, expected) in [("TERM", 143), ("HUP", 129), ("INT", 130)] {
-        let Some(terminal) = Terminal::start("signals", &["open", &run], &[]) else { return };
-        terminal.wait_for("machine-q01");
-        terminal.signal(signal);
-        assert_eq!(terminal.end().0, expected, "SIG{signal}");
-    }
 }
 
 #[test]

@@ -64,6 +64,8 @@ impl Diagnostics {
 pub struct ModeDiagnostics {
     /// Calibration values in the first half.
     pub calibration_values: usize,
+    /// Calibration values of a half in the mean.
+    pub mean_calibration_values: Measure,
     /// Calibration against test nonconformities of the first split; `None` when either has none.
     pub kolmogorov_smirnov: Option<KolmogorovSmirnov>,
     /// In rising order of alpha.
@@ -90,6 +92,9 @@ pub struct AlphaRow {
     /// Share of the correct retrieved chunks that are trusted: one per question (its best-scored) or
     /// all, as the mode counts them.
     pub coverage: Measure,
+    /// Monte Carlo error of that mean: the standard deviation over the halves by the square root of their number. It
+    /// is about these questions; other questions would differ by more.
+    pub coverage_monte_carlo_error: Measure,
     /// Clopper-Pearson 95 % interval of the coverage in the first split.
     pub coverage_interval: Option<Bounds>,
     /// Where split conformal prediction puts the true coverage in 95 of 100 calibrations of this n;
@@ -258,6 +263,10 @@ fn mode_diagnostics(
             let per_question = |number: usize, counts: &Counts| {
                 Measure::ratio(number as f64, counts.questions as f64, "not calibrated")
             };
+            let coverage_of = |counts: &Counts| {
+                let (kept, correct) = (counts.correct_trusted as f64, counts.correct as f64);
+                Measure::ratio(kept, correct, "no correct chunk was retrieved")
+            };
             let m1 = mean(&|counts| per_question(counts.any_trusted, counts));
             let counts = &first.counts[mode][at];
             AlphaRow {
@@ -274,24 +283,38 @@ fn mode_diagnostics(
                     let chunks = (counts.questions * settings.k) as f64;
                     Measure::ratio(counts.trusted as f64, chunks, "not calibrated")
                 }),
-                coverage: mean(&|counts| {
-                    let (kept, correct) = (counts.correct_trusted as f64, counts.correct as f64);
-                    Measure::ratio(kept, correct, "no correct chunk was retrieved")
-                }),
+                coverage: mean(&coverage_of),
+                coverage_monte_carlo_error: monte_carlo_error(
+                    splits.iter().filter_map(|split| coverage_of(&split.counts[mode][at]).value()),
+                ),
                 coverage_interval: clopper_pearson(counts.correct_trusted, counts.correct),
                 coverage_band: first.calibrations[mode].coverage_band(alpha),
                 end_to_end_floor: end_to_end_floor(recall, alpha),
             }
         })
         .collect();
+    let values: usize = splits.iter().map(|split| split.calibrations[mode].len()).sum();
     ModeDiagnostics {
         calibration_values: first.calibrations[mode].len(),
+        mean_calibration_values: Measure::ratio(values as f64, splits.len() as f64, "no halves"),
         kolmogorov_smirnov: kolmogorov_smirnov(
             first.calibrations[mode].nonconformities(),
             &first.tests[mode],
         ),
         rows,
     }
+}
+
+/// Standard error of the mean of independent draws.
+fn monte_carlo_error(draws: impl Iterator<Item = f64>) -> Measure {
+    let draws: Vec<f64> = draws.collect();
+    let n = draws.len() as f64;
+    if draws.len() < 2 {
+        return Measure::undefined("fewer than two halves");
+    }
+    let mean = draws.iter().sum::<f64>() / n;
+    let squares: f64 = draws.iter().map(|draw| (draw - mean).powi(2)).sum();
+    Measure::of((squares / (n - 1.0) / n).sqrt())
 }
 
 #[cfg(test)]

@@ -109,3 +109,23 @@ fn the_same_seed_gives_the_same_figures() {
     let other = DiagnosticsSettings { seed: 7, ..at(200) };
     assert_ne!(diagnose(&asked, &other).unwrap(), diagnose(&asked, &at(200)).unwrap());
 }
+
+/// What the certificate promises, on made-up scores whose correct chunks overlap with wrong ones.
+#[test]
+fn realised_coverage_over_many_halves_is_at_least_the_level_within_monte_carlo_error() {
+    for thousandths in [50, 100, 200] {
+        let settings = DiagnosticsSettings { repeats: 100, ..at(thousandths) };
+        let found = diagnose(&questions(300, 4, 0.3), &settings).unwrap();
+        let row = &found.per_question.rows[0];
+        let (coverage, error) = (value(&row.coverage), value(&row.coverage_monte_carlo_error));
+        let level = 1.0 - row.alpha.value();
+        assert!(error > 0.0 && error < 0.01, "{row:?}");
+        assert!(coverage >= level - 2.0 * error, "{row:?}");
+        // n + 1 = 151: never more than 1 / 151 above the level but for the error.
+        assert!(coverage <= level + 1.0 / 151.0 + 2.0 * error, "{row:?}");
+        assert_eq!(value(&found.per_question.mean_calibration_values), 150.0);
+    }
+    let one = DiagnosticsSettings { repeats: 1, ..at(100) };
+    let found = diagnose(&questions(60, 4, 0.3), &one).unwrap();
+    assert_eq!(found.per_question.rows[0].coverage_monte_carlo_error.reason(), Some("fewer than two halves"));
+}

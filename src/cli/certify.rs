@@ -7,25 +7,32 @@ use serde::Serialize;
 
 use crate::certify::{
     Alpha, CalibrationArtefact, CalibrationMode, Diagnostics, DiagnosticsSettings, LabelSettings,
-    ModeDiagnostics, QuestionScores, RougeMode, RougeSettings, Similarity, Verdict, diagnose, judge,
+    QuestionScores, RougeMode, RougeSettings, Similarity, Verdict, diagnose, judge,
 };
 use crate::data::{Dataset, Example};
-use crate::inspect::{CertificateSummary, Corpus, mode_name, score_questions, source_of};
+use crate::inspect::{
+    CertificateSummary, Corpus, RetrieverKind, ScoreKind, ScoredQuestions, given_kind, most_passages,
+    score_given, score_questions, source_of,
+};
 use crate::metrics::Measure;
-use crate::retrieval::{Bm25Settings, ChunkingSettings};
 
 use super::data_set::DataArguments;
+use super::models::cache_directory;
+use super::retriever::RetrieverArguments;
+use super::session::{failure_of, tell_on_standard_error};
 use super::thresholds::alpha_of;
 use super::{Failure, Outcome, Shared, output};
+
+mod text;
 
 /// Options of `ragscope certify`.
 #[derive(Debug, Args)]
 pub struct CertifyArguments {
     #[command(flatten)]
     data: DataArguments,
-    /// Chunks retrieved per question
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..))]
-    top_k: u16,
+    /// Chunks retrieved per question [default: 10; of passages that came with the data all]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    top_k: Option<u16>,
     /// Level of the verdict, in thousandths
     #[arg(long, default_value_t = 0.1)]
     alpha: f64,
@@ -35,15 +42,8 @@ pub struct CertifyArguments {
     /// Also a verdict for each value of this group key, for example domain
     #[arg(long, value_name = "KEY")]
     by: Option<String>,
-    /// Words and punctuation marks of a chunk, at most
-    #[arg(long, default_value_t = 512)]
-    chunk_tokens: usize,
-    /// Words and marks repeated from the chunk before
-    #[arg(long, default_value_t = 20)]
-    overlap: usize,
-    /// Reduce words to English stems before searching
-    #[arg(long)]
-    stem: bool,
+    #[command(flatten)]
+    retriever: RetrieverArguments,
     /// Quantile of wrong-document similarities a correct chunk must reach (0: the document decides; the
     /// paper takes 0.99 for long documents)
     #[arg(long, default_value_t = 0.0)]
@@ -54,6 +54,9 @@ pub struct CertifyArguments {
     /// Which side of ROUGE-L is the similarity
     #[arg(long, value_enum, default_value_t = Side::FMeasure)]
     similarity: Side,
+    /// Only these levels, for example 0.05,0.1,0.2 [default: a grid from 0.01 to 0.95]
+    #[arg(long, value_name = "LEVEL,...", value_delimiter = ',')]
+    levels: Vec<f64>,
     /// Random halves the figures are averaged over
     #[arg(long, default_value_t = 20)]
     repeats: usize,
@@ -66,9 +69,18 @@ pub struct CertifyArguments {
     /// Replace the calibration if it exists
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    printing: Printing,
+}
+
+#[derive(Debug, Args)]
+struct Printing {
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
+    /// Print one Markdown row for each level: coverage realised over the halves beside what was promised
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -95,7 +107,9 @@ struct Certified {
     data: String,
     data_hash: String,
     documents: usize,
-    chunks: usize,
+    /// `null`: a search server, or passages that came with the data.
+    chunks: Option<usize>,
+    retriever: String,
     diagnostics: Diagnostics,
     verdict: Verdict,
     guarantee: Vec<String>,
@@ -120,38 +134,35 @@ struct GroupVerdict {
 pub fn run(_: &Shared, arguments: &CertifyArguments) -> Outcome {
     let alpha = alpha_of(arguments.alpha)?;
     let dataset = arguments.data.open()?;
-    if dataset.documents.is_empty() {
-        return Err(Failure::input_message(format!(
-            "{} has no documents to search, so there is no retrieval to certify; ragscope's own layout names \
-             them in documents.jsonl",
-            dataset.name
-        )));
-    }
-    let k = usize::from(arguments.top_k);
-    let chunking = ChunkingSettings {
-        tokens: arguments.chunk_tokens,
-        overlap: arguments.overlap,
-        ..ChunkingSettings::default()
-    };
-    let bm25 = Bm25Settings { english_stemmer: arguments.stem };
-    let corpus = Corpus::index(&dataset.documents, chunking, bm25).map_err(Failure::input)?;
     let labels = label_settings(arguments)?;
-    let scored = score_questions(&dataset, &corpus, k, &labels).map_err(Failure::input)?;
+    let Searched { scored, kind, k, chunks } = search(&dataset, arguments, labels)?;
     if let Some(warning) = scored.labels.warning(&labels) {
         output::tell(&format!("note: {warning}"));
     }
+    let levels = match &arguments.levels[..] {
+        [] => DiagnosticsSettings::default().alphas,
+        levels => levels.iter().map(|&level| alpha_of(level)).collect::<Outcome<Vec<Alpha>>>()?,
+    };
+    // The verdict needs its own level; among chosen ones it is not printed unasked.
+    let printed = (!arguments.levels.is_empty()).then(|| levels.clone());
     let settings = DiagnosticsSettings {
         k,
         repeats: arguments.repeats,
         seed: arguments.seed,
-        alphas: DiagnosticsSettings::default().alphas.into_iter().chain([alpha]).collect(),
+        alphas: levels.into_iter().chain([alpha]).collect(),
     };
     let mode = match arguments.mode {
         Mode::PerQuestion => CalibrationMode::PerQuestion,
         Mode::Pooled => CalibrationMode::Pooled,
     };
-    let diagnostics = diagnose(&scored.scores, &settings).map_err(Failure::input)?;
-    let source = source_of(&dataset, &corpus, k, labels, arguments.seed);
+    let mut diagnostics = diagnose(&scored.scores, &settings).map_err(Failure::input)?;
+    let verdict = judge(&diagnostics, alpha, mode);
+    if let Some(printed) = printed {
+        for figures in [&mut diagnostics.per_question, &mut diagnostics.pooled] {
+            figures.rows.retain(|row| printed.contains(&row.alpha));
+        }
+    }
+    let source = source_of(&dataset, &kind, k, labels, arguments.seed);
     let artefact =
         CalibrationArtefact::new(source, &scored.scores, &scored.labels).map_err(Failure::input)?;
     let path = write_calibration(arguments, &dataset, &artefact)?;
@@ -162,6 +173,7 @@ pub fn run(_: &Shared, arguments: &CertifyArguments) -> Outcome {
         recall: diagnostics.recall.clone(),
         data: dataset.name.clone(),
         verdict: None,
+        diagnostics: None,
     };
     let examples: Vec<&Example> = dataset.examples().collect();
     let groups = match &arguments.by {
@@ -172,14 +184,59 @@ pub fn run(_: &Shared, arguments: &CertifyArguments) -> Outcome {
         data: dataset.name.clone(),
         data_hash: dataset.hash.clone(),
         documents: dataset.documents.len(),
-        chunks: corpus.chunk_count(),
-        verdict: judge(&diagnostics, alpha, mode),
+        chunks,
+        retriever: kind.retriever.clone(),
+        verdict,
         diagnostics,
         guarantee: summary.sentences(alpha),
         groups,
         calibration: path.display().to_string(),
     };
-    if arguments.json { output::print_json(&certified) } else { output::print(&text(&certified, mode)) }
+    if arguments.printing.json {
+        output::print_json(&certified)
+    } else if arguments.printing.markdown {
+        output::print(&text::markdown(&certified, mode))
+    } else {
+        output::print(&text::text(&certified, mode))
+    }
+}
+
+/// The scores of all questions, and whose they are.
+struct Searched {
+    scored: ScoredQuestions,
+    kind: ScoreKind,
+    k: usize,
+    chunks: Option<usize>,
+}
+
+/// Retrieves, or takes the passages and scores that came with the data where the user says so or nothing can be searched.
+fn search(dataset: &Dataset, arguments: &CertifyArguments, labels: LabelSettings) -> Outcome<Searched> {
+    let settings = arguments.retriever.settings(None)?;
+    let named = arguments.retriever.given_scores.as_deref();
+    let searches = !dataset.documents.is_empty() || matches!(settings.kind, RetrieverKind::Server(_));
+    if named.is_some() || !searches {
+        let k = arguments.top_k.map_or_else(|| most_passages(dataset), usize::from);
+        let scored = score_given(dataset, k, &labels).map_err(|reason| {
+            Failure::input_message(format!(
+                "{} has no documents to search, so there is no retrieval to certify; ragscope's own layout names them in \
+                 documents.jsonl. Nor can the passages that came with it be certified: {reason}",
+                dataset.name
+            ))
+        })?;
+        let kind = given_kind(named.unwrap_or(&dataset.name));
+        output::tell(&format!(
+            "note: certifying the scores that came with the passages of {} questions; they count as scores of {}",
+            scored.scores.len(),
+            named.unwrap_or(&dataset.name)
+        ));
+        return Ok(Searched { scored, kind, k, chunks: None });
+    }
+    let k = arguments.top_k.map_or(10, usize::from);
+    let corpus =
+        Corpus::open(&dataset.documents, &settings, &cache_directory()?, &mut tell_on_standard_error)
+            .map_err(failure_of)?;
+    let scored = score_questions(dataset, &corpus, k, &labels).map_err(failure_of)?;
+    Ok(Searched { scored, kind: corpus.score_kind(), k, chunks: corpus.chunk_count() })
 }
 
 fn label_settings(arguments: &CertifyArguments) -> Outcome<LabelSettings> {
@@ -261,72 +318,4 @@ fn groups(
             },
         })
         .collect()
-}
-
-fn text(certified: &Certified, mode: CalibrationMode) -> String {
-    let Certified { diagnostics, verdict, .. } = certified;
-    let k = diagnostics.settings.k;
-    let mut text = format!(
-        "{} questions, {} documents, {} chunks, top {k}, mean of {} random halves, calibrated {}\n",
-        diagnostics.questions,
-        certified.documents,
-        certified.chunks,
-        diagnostics.settings.repeats,
-        mode_name(mode),
-    );
-    if diagnostics.unreachable > 0 {
-        text += &format!("{} questions name a document that is not in the corpus\n", diagnostics.unreachable);
-    }
-    text += &format!(
-        "recall@{k} {:.3}   hit@1 {:.3}   MRR {:.3}   AUROC of the score {:.3}\n\n",
-        diagnostics.recall, diagnostics.hit_at_1, diagnostics.mean_reciprocal_rank, diagnostics.auroc
-    );
-    text += &table(diagnostics.mode(mode), diagnostics.mode(CalibrationMode::Pooled), verdict.alpha);
-    text += "\nm1, m2 and coverage are means over all halves; the interval and the test below are those of the first\n";
-    if let Some(test) = &diagnostics.mode(mode).kolmogorov_smirnov {
-        text += &format!(
-            "calibration against test half (Kolmogorov-Smirnov): distance {:.3}, p {:.3}\n",
-            test.statistic, test.p_value
-        );
-    }
-    text += &format!("\nverdict: {verdict}\n");
-    for group in &certified.groups {
-        let name = crate::text::visible_line(&group.group);
-        let said = match (&group.verdict, &group.reason) {
-            (Some(verdict), _) => verdict.to_string(),
-            (None, reason) => reason.clone().unwrap_or_default(),
-        };
-        text += &format!("  {name} ({} questions): {said}\n", group.questions);
-    }
-    text += "\nguarantee: ";
-    text += &certified.guarantee.join("\n  - ");
-    text += &format!("\n\ncalibration written: {}\n", crate::text::visible_line(&certified.calibration));
-    text
-}
-
-fn table(figures: &ModeDiagnostics, pooled: &ModeDiagnostics, alpha: Alpha) -> String {
-    let mut text = format!(
-        "  {:>5}  {:>6}  {:>6}  {:>8}  {:>16}  {:>16}  {:>15}  {:>10}\n",
-        "alpha", "m1", "m2", "coverage", "one half, 95 %", "expected band", "pooled coverage", "end to end"
-    );
-    let bounds = |bounds: Option<crate::certify::Bounds>| {
-        bounds.map_or_else(|| "-".to_owned(), |bounds| format!("{:.3} to {:.3}", bounds.lower, bounds.upper))
-    };
-    for row in &figures.rows {
-        let pooled =
-            pooled.row(row.alpha).map_or_else(|| "-".to_owned(), |row| format!("{:.3}", row.coverage));
-        text += &format!(
-            "{} {:>5}  {:>6.3}  {:>6.3}  {:>8.3}  {:>16}  {:>16}  {:>15}  {:>10.3}\n",
-            if row.alpha == alpha { ">" } else { " " },
-            row.alpha.value(),
-            row.m1,
-            row.m2,
-            row.coverage,
-            bounds(row.coverage_interval),
-            bounds(row.coverage_band),
-            pooled,
-            row.end_to_end_floor,
-        );
-    }
-    text
 }

@@ -1,13 +1,14 @@
 //! `ragscope convert`: any data set as ragscope's own JSONL.
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::data::Dataset;
+use crate::data::Row;
 use crate::data::formats::own_writer::{write_document, write_line};
 
-use super::data_set::DataArguments;
+use super::data_set::{DataArguments, Opened};
 use super::{Failure, Outcome, output};
 
 /// Options of `ragscope convert`.
@@ -25,34 +26,77 @@ pub struct ConvertArguments {
 
 /// Reads, writes, and says on standard error what was read, what was left out, and what was written.
 pub fn run(arguments: &ConvertArguments) -> Outcome {
-    let dataset = arguments.data.open()?;
-    let examples = lines(dataset.examples().map(write_line));
-    let documents = lines(dataset.documents.iter().map(write_document));
+    let opened = arguments.data.open_rows()?;
     let out = &arguments.output;
     let wants_folder = out.is_dir() || out.as_os_str().to_string_lossy().ends_with('/');
     if out == Path::new("-") {
-        output::print(&examples)?;
-    } else if wants_folder {
-        std::fs::create_dir_all(out).map_err(Failure::input)?;
-        output::write_new(&out.join("examples.jsonl"), examples.as_bytes(), arguments.force)?;
-        if !documents.is_empty() {
-            output::write_new(&out.join("documents.jsonl"), documents.as_bytes(), arguments.force)?;
+        return write_standard_output(&opened);
+    }
+    let force = arguments.force;
+    if wants_folder {
+        output::make_folder(out)?;
+        write(&opened, &out.join("examples.jsonl"), force)?;
+        if let Opened::Whole(dataset) = &opened
+            && !dataset.documents.is_empty()
+        {
+            output::write_new_with(&out.join("documents.jsonl"), force, &|out| {
+                dataset
+                    .documents
+                    .iter()
+                    .try_for_each(|document| writeln!(out, "{}", write_document(document)))
+            })?;
         }
     } else {
-        output::write_new(out, examples.as_bytes(), arguments.force)?;
+        write(&opened, out, force)?;
     }
-    output::tell(&summary(&dataset, wants_folder));
+    output::tell(&summary(&opened, wants_folder));
     Ok(())
 }
 
-fn lines(lines: impl Iterator<Item = String>) -> String {
-    lines.fold(String::new(), |all, line| all + &line + "\n")
+fn write(opened: &Opened, path: &Path, force: bool) -> Outcome {
+    output::write_new_with(path, force, &|out| write_examples(opened, out))
 }
 
-fn summary(dataset: &Dataset, with_documents: bool) -> String {
-    let (examples, bad) = (dataset.examples().count(), dataset.bad_rows().count());
-    let notices: usize = dataset.notices.iter().map(|notice| notice.count).sum();
-    let documents = dataset.documents.len();
+fn write_standard_output(opened: &Opened) -> Outcome {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    match write_examples(opened, &mut out).and_then(|()| out.flush()) {
+        // Nobody reads any more (`| head`): a quiet end.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
+        Err(error) => {
+            return Err(Failure::input_message(format!("cannot write to standard output: {error}")));
+        }
+        Ok(()) => {}
+    }
+    output::tell(&summary(opened, false));
+    Ok(())
+}
+
+/// One line an example, each written as it is read.
+fn write_examples(opened: &Opened, out: &mut dyn Write) -> io::Result<()> {
+    match opened {
+        Opened::Whole(dataset) => {
+            dataset.examples().try_for_each(|example| writeln!(out, "{}", write_line(example)))
+        }
+        Opened::Stream(stream) => {
+            for row in stream.rows().map_err(io::Error::other)? {
+                if let Row::Example(example) = row.map_err(io::Error::other)? {
+                    writeln!(out, "{}", write_line(&example))?;
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+fn summary(opened: &Opened, with_documents: bool) -> String {
+    let (rows, bad, documents, notices) = match opened {
+        Opened::Whole(dataset) => {
+            (dataset.rows.len(), dataset.bad_rows().count(), dataset.documents.len(), &dataset.notices)
+        }
+        Opened::Stream(stream) => (stream.rows, stream.bad, 0, &stream.notices),
+    };
+    let examples = rows - bad;
+    let notices: usize = notices.iter().map(|notice| notice.count).sum();
     let kept = match (documents, with_documents) {
         (0, _) => String::new(),
         (_, true) => format!(", {documents} documents"),

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::data::{Dataset, FieldMap, Format, OffsetUnit, OpenOptions};
+use crate::data::{BadRow, Dataset, DatasetStream, FieldMap, Format, Notice, OffsetUnit, OpenOptions};
 
-use super::{Failure, Outcome, output};
+use super::{Failure, Outcome, log, output};
 
 /// Options of every command that reads a data set.
 #[derive(Debug, Clone, Args)]
@@ -56,9 +56,43 @@ impl LayoutArguments {
 }
 
 impl DataArguments {
+    /// Opens it row by row where it is too large to be held and can be read so.
+    pub fn open_rows(&self) -> Outcome<Opened> {
+        match DatasetStream::open(&self.data, &self.layout.options()?).map_err(Failure::input)? {
+            None => Ok(Opened::Whole(self.open()?)),
+            Some(stream) => {
+                log::told(
+                    log::Level::Info,
+                    format!(
+                        "opened {} row by row: {} records, {}, hash {}",
+                        self.data.display(),
+                        stream.rows,
+                        stream.format,
+                        stream.hash
+                    ),
+                );
+                for line in described_stream(&stream) {
+                    output::tell(&line);
+                }
+                Ok(Opened::Stream(stream))
+            }
+        }
+    }
+
     /// Opens it and says on standard error what was found.
     pub fn open(&self) -> Outcome<Dataset> {
         let dataset = Dataset::open(&self.data, &self.layout.options()?).map_err(Failure::input)?;
+        log::told(
+            log::Level::Info,
+            format!(
+                "opened {}: {} records, {} documents, {}, hash {}",
+                self.data.display(),
+                dataset.rows.len(),
+                dataset.documents.len(),
+                dataset.format,
+                dataset.hash
+            ),
+        );
         for line in describe(&dataset) {
             output::tell(&line);
         }
@@ -66,23 +100,48 @@ impl DataArguments {
     }
 }
 
+/// A data set as it can be read.
+pub enum Opened {
+    Whole(Dataset),
+    Stream(DatasetStream),
+}
+
 /// What was found, one line each: format, counts, notices.
 #[must_use]
 pub fn describe(dataset: &Dataset) -> Vec<String> {
     let bad = dataset.bad_rows().count();
-    let mut lines = vec![format!(
-        "{}: {} records{}, {} documents; read as {} because {} (override with --format)",
-        dataset.name,
-        dataset.rows.len(),
-        if bad == 0 { String::new() } else { format!(" ({bad} unusable)") },
-        dataset.documents.len(),
-        dataset.format,
-        dataset.because,
-    )];
-    lines.extend(dataset.notices.iter().map(|notice| format!("note: {notice}")));
-    lines.extend(dataset.bad_rows().take(5).map(|bad| format!("note: {bad}")));
-    if bad > 5 {
-        lines.push(format!("note: {} more unusable records", bad - 5));
+    let counts = counts(dataset.rows.len(), bad, dataset.documents.len());
+    let recognised = format!("read as {} because {}", dataset.format, dataset.because);
+    let first = dataset.bad_rows().take(SHOWN_BAD);
+    described(&format!("{}: {counts}; {recognised}", dataset.name), &dataset.notices, bad, first)
+}
+
+fn described_stream(stream: &DatasetStream) -> Vec<String> {
+    let counts = counts(stream.rows, stream.bad, 0);
+    let recognised = format!("read row by row as {} because {}", stream.format, stream.because);
+    let first = stream.first_bad.iter().take(SHOWN_BAD);
+    described(&format!("{}: {counts}; {recognised}", stream.name), &stream.notices, stream.bad, first)
+}
+
+/// Unusable records that are told one by one.
+const SHOWN_BAD: usize = 5;
+
+fn counts(rows: usize, bad: usize, documents: usize) -> String {
+    let unusable = if bad == 0 { String::new() } else { format!(" ({bad} unusable)") };
+    format!("{rows} records{unusable}, {documents} documents")
+}
+
+fn described<'b>(
+    first: &str,
+    notices: &[Notice],
+    bad: usize,
+    shown: impl Iterator<Item = &'b BadRow>,
+) -> Vec<String> {
+    let mut lines = vec![format!("{first} (override with --format)")];
+    lines.extend(notices.iter().map(|notice| format!("note: {notice}")));
+    lines.extend(shown.map(|bad| format!("note: {bad}")));
+    if bad > SHOWN_BAD {
+        lines.push(format!("note: {} more unusable records", bad - SHOWN_BAD));
     }
     lines
 }

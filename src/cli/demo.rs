@@ -32,9 +32,11 @@ pub fn run(shared: &Shared) -> Outcome {
     let showing = Showing {
         title: "ragscope on its sample data".to_owned(),
         command: "ragscope open sample_data".to_owned(),
+        run: std::sync::Arc::default(),
         defaults: thresholds.clone(),
         thresholds,
         plain: false,
+        highlighting: None,
         annotations: beside(&folder),
         write_html: true,
     };
@@ -48,7 +50,7 @@ fn sample_data(cache: &CacheDirectory) -> Outcome<PathBuf> {
         return Ok(here);
     }
     let folder = cache.path().join("sample_data");
-    std::fs::create_dir_all(&folder).map_err(Failure::input)?;
+    output::make_folder(&folder)?;
     output::write_new(&folder.join("documents.jsonl"), DOCUMENTS, true)?;
     output::write_new(&folder.join("examples.jsonl"), EXAMPLES, true)?;
     Ok(folder)

@@ -9,6 +9,7 @@ use crate::inspect::HeadFiles;
 use crate::model::{ModelLocation, PipCommand, TextModelFacts};
 use crate::tui::ColourDepth;
 
+use super::log::log;
 use super::models::cache_directory;
 use super::open::head_source;
 use super::{Outcome, Shared, output};
@@ -40,6 +41,18 @@ pub fn run(shared: &Shared, arguments: &DoctorArguments) -> Outcome {
         text += &format!("{mark}  {:<10} {}\n", finding.what, crate::text::visible_line(&finding.found));
     }
     output::print(&text)
+}
+
+/// Where the log is, and how much it tells.
+fn log_found() -> Result<String, String> {
+    let log = log();
+    if let Some(said) = &log.misunderstood {
+        return Err(format!("RAGSCOPE_LOG is {said:?}; it takes off, error, warn, info or debug"));
+    }
+    match &log.path {
+        Some(path) => Ok(format!("{} (level {}, RAGSCOPE_LOG changes it)", path.display(), log.level.name())),
+        None => Err("no home directory to keep it in; set XDG_STATE_HOME".to_owned()),
+    }
 }
 
 fn findings(shared: &Shared) -> Vec<Finding> {
@@ -91,6 +104,7 @@ fn findings(shared: &Shared) -> Vec<Finding> {
         },
     );
     add("device", Ok(crate::model::found_devices()));
+    add("log", log_found());
     add("threads", Ok(rayon::current_num_threads().to_string()));
     findings
 }

@@ -4,6 +4,8 @@ use std::process::ExitCode;
 
 use color_eyre::eyre::Report;
 
+use super::log::Level;
+
 /// A failed command. The exit code tells scripts what kind of failure it was.
 #[derive(Debug)]
 pub enum Failure {
@@ -53,6 +55,28 @@ impl Failure {
             Self::Model(_) => 4,
             Self::Interrupted => 130,
         })
+    }
+
+    /// What kind of failure it was, without a word of any data.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Gate(_) => "a gate was not met (exit code 1)",
+            Self::Usage(_) => "the command line was refused (exit code 2)",
+            Self::Input(_) => "a file could not be read, used or written (exit code 3)",
+            Self::Model(_) => "the model could not be used (exit code 4)",
+            Self::Interrupted => "interrupted (exit code 130)",
+        }
+    }
+
+    /// How loud the log is about it: what broke is an error, what was asked for is none.
+    #[must_use]
+    pub const fn level(&self) -> Level {
+        match self {
+            Self::Input(_) | Self::Model(_) => Level::Error,
+            Self::Gate(_) | Self::Interrupted => Level::Warn,
+            Self::Usage(_) => Level::Info,
+        }
     }
 
     /// What is printed on standard error, with control characters made visible.

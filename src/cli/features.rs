@@ -94,7 +94,7 @@ pub fn extract(shared: &Shared, data: &DataArguments, arguments: &FeatureArgumen
     let cache = cache_directory()?;
     let location = ModelLocation::parse(shared.model.as_deref(), &cache).map_err(Failure::model)?;
     let model = LanguageModel::open_on(&location, &cache, placement).map_err(Failure::model)?;
-    let mut header = store_header(&model, &dataset);
+    let mut header = store_header(&model, &dataset).map_err(Failure::model)?;
     let mut suffix = placement.suffix().to_owned();
     if let (Some(most), true) = (arguments.passages, cut > 0) {
         output::tell(&format!(

@@ -38,7 +38,7 @@ pub struct LabArguments {
     /// Seed of folds, training and resampling
     #[arg(long, default_value_t = 42)]
     seed: u64,
-    /// Only the rows whose name contains one of these (names have commas: a semicolon divides them)
+    /// Only rows of these names, or whose name contains one of these (names have commas: a semicolon divides them)
     #[arg(long, value_name = "NAME;...", value_delimiter = ';')]
     methods: Vec<String>,
     /// Folder for lab.json, tables.md and the pictures of curves
@@ -100,7 +100,7 @@ pub fn run(shared: &Shared, arguments: &LabArguments) -> Outcome {
     }
     output::tell(&format!("compared in {:.0} s", started.elapsed().as_secs_f64()));
     if let Some(folder) = &arguments.output {
-        std::fs::create_dir_all(folder).map_err(Failure::input)?;
+        output::make_folder(folder)?;
         for (name, content) in files(&report)? {
             output::write_new(&folder.join(name), content.as_bytes(), arguments.force)?;
         }

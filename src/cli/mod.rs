@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::model::{DeviceChoice, NumberType, Placement};
 
 mod ask;
 mod certify;
 mod check;
+mod completions;
 mod convert;
 mod corrupt;
 mod data_set;
@@ -19,8 +20,10 @@ mod eval;
 mod export;
 mod failure;
 mod features;
+mod heads;
 mod highlighting;
 mod lab;
+mod log;
 mod merge;
 mod models;
 mod open;
@@ -28,6 +31,7 @@ mod output;
 mod progress;
 mod report;
 mod report_context;
+mod retriever;
 mod schema;
 mod score;
 mod session;
@@ -67,9 +71,12 @@ pub struct Shared {
     #[arg(long, global = true, value_name = "TYPE", default_value = "auto",
           value_parser = str::parse::<NumberType>)]
     pub dtype: NumberType,
-    /// Colours of the terminal inspector.
+    /// Colours of the terminal inspector: auto, dark, light, colour-blind (or colour-blind-dark, -light), mono.
     #[arg(long, global = true, value_name = "THEME", default_value = "auto")]
     pub theme: String,
+    /// Lines and marks of the terminal inspector: auto, unicode, or ascii where the terminal draws lines wrongly.
+    #[arg(long, global = true, value_name = "BORDERS", default_value = "auto")]
+    pub borders: String,
 }
 
 impl Shared {
@@ -111,10 +118,16 @@ enum Command {
     Lab(lab::LabArguments),
     /// Write a report of a run: HTML, Markdown, JSON or plain text
     Report(report::ReportArguments),
+    /// List or show trained heads: what they need, how good they are, and whether they fit the model
+    Heads(heads::HeadsArguments),
     /// List, fetch, show or verify models (the only command that uses the network)
     Models(models::ModelsArguments),
-    /// Print the JSON Schema of evidence records
+    /// Print the JSON Schema of evidence, reports or thresholds
     Schema(schema::SchemaArguments),
+    /// Print the completions of a shell
+    Completions(completions::CompletionsArguments),
+    /// Print the manual page, or write the pages of all commands
+    Man(completions::ManArguments),
     /// Say what is found on this machine: cache, models, heads, terminal
     Doctor(doctor::DoctorArguments),
 }
@@ -141,6 +154,13 @@ pub fn main() -> ExitCode {
         Ok(line) => line,
         Err(error) => return refused(&error),
     };
+    let began = std::time::Instant::now();
+    let name = std::env::args_os()
+        .skip(1)
+        .filter_map(|word| word.into_string().ok())
+        .find(|word| CommandLine::command().find_subcommand(word).is_some());
+    let name = name.unwrap_or_else(|| "the inspector".to_owned());
+    log::told(log::Level::Info, format!("ragscope {} begins: {name}", env!("CARGO_PKG_VERSION")));
     let outcome = match command {
         None => demo::run(&shared),
         Some(Command::Open(arguments)) => open::run(&shared, &arguments),
@@ -156,13 +176,25 @@ pub fn main() -> ExitCode {
         Some(Command::Eval(arguments)) => eval::run(&shared, &arguments),
         Some(Command::Lab(arguments)) => lab::run(&shared, &arguments),
         Some(Command::Report(arguments)) => report::run(&arguments),
+        Some(Command::Heads(arguments)) => heads::run(&shared, &arguments),
         Some(Command::Models(arguments)) => models::run(&shared, &arguments),
         Some(Command::Schema(arguments)) => schema::run(&arguments),
+        Some(Command::Completions(arguments)) => completions::completions(&arguments),
+        Some(Command::Man(arguments)) => completions::man(&arguments),
         Some(Command::Doctor(arguments)) => doctor::run(&shared, &arguments),
     };
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => {
+            log::told(
+                log::Level::Info,
+                format!("{name} ended well after {} ms", began.elapsed().as_millis()),
+            );
+            ExitCode::SUCCESS
+        }
         Err(failure) => {
+            let (level, after) = (failure.level(), began.elapsed().as_millis());
+            log::told(level, format!("{name} ended after {after} ms: {}", failure.kind()));
+            log::told(log::Level::Debug, failure.message());
             output::tell_lines(&format!("ragscope: {}", failure.message()));
             failure.exit_code()
         }

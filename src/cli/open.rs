@@ -12,8 +12,9 @@ use crate::inspect::{HeadFiles, HeadSource, Plan};
 
 use super::data_set::{LayoutArguments, describe};
 use super::models::cache_directory;
+use super::retriever::RetrieverArguments;
 use super::session::{Showing, failure_of, show_plan, show_run};
-use super::thresholds::ThresholdArguments;
+use super::thresholds::{MovableHighlightingThreshold, ThresholdArguments, shell_word};
 use super::{Failure, Outcome, Shared, output};
 
 /// Options of `ragscope open`.
@@ -28,6 +29,8 @@ pub struct OpenArguments {
     inspection: InspectionArguments,
     #[command(flatten)]
     thresholds: ThresholdArguments,
+    #[command(flatten)]
+    highlighting: MovableHighlightingThreshold,
     /// Keep marks of the reader in this file [default: beside the data, under its name with .annotations.jsonl]
     #[arg(long, value_name = "FILE")]
     annotations: Option<PathBuf>,
@@ -46,6 +49,12 @@ pub struct InspectionArguments {
     /// the other]
     #[arg(long, value_name = "FILE")]
     calibration: Option<PathBuf>,
+    #[command(flatten)]
+    retriever: RetrieverArguments,
+    /// Tokens of prompt and answer that are read at most; what is cut is told [default: what the model reads].
+    /// The memory for keys and values grows with them
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(64..))]
+    context: Option<u32>,
 }
 
 impl InspectionArguments {
@@ -59,7 +68,10 @@ impl InspectionArguments {
             placement: shared.placement()?,
             heads: head_source(shared),
             top_k: self.top_k.map(usize::from).or(calibrated_k).unwrap_or(defaults.top_k),
+            retriever: self.retriever.settings(calibration.as_ref())?,
+            given_scores: self.retriever.given_scores.clone(),
             calibration,
+            context: self.context.map(|tokens| tokens as usize),
             ..defaults
         })
     }
@@ -71,10 +83,14 @@ pub fn run(shared: &Shared, arguments: &OpenArguments) -> Outcome {
     let shown = crate::text::visible_path(path);
     let defaults =
         HeadFiles::read(&head_source(shared)).and_then(|files| files.thresholds()).map_err(failure_of)?;
+    let mut thresholds = arguments.thresholds.over(&defaults)?;
+    let highlighting = arguments.highlighting.read(&mut thresholds)?;
     let showing = Showing {
         title: format!("ragscope on {shown}"),
-        command: format!("ragscope open {shown}"),
-        thresholds: arguments.thresholds.over(&defaults)?,
+        command: format!("ragscope open {}", shell_word(&shown)),
+        run: std::sync::Arc::default(),
+        thresholds,
+        highlighting,
         defaults,
         plain: arguments.plain,
         annotations: arguments.annotations.clone().unwrap_or_else(|| beside(path)),
@@ -98,9 +114,15 @@ pub fn head_source(shared: &Shared) -> HeadSource {
 /// Reads a calibration artefact.
 pub fn read_calibration(path: &Path) -> Outcome<CalibrationArtefact> {
     let shown = crate::text::visible_path(path);
-    let text = std::fs::read_to_string(path)
+    let text = read_settings(path)
         .map_err(|error| Failure::input_message(format!("cannot read the calibration {shown}: {error}")))?;
     CalibrationArtefact::from_json(&text).map_err(Failure::input)
+}
+
+/// Text of a file that the user names, which may be a pipe.
+pub fn read_settings(path: &Path) -> std::io::Result<String> {
+    let bytes = crate::disk::read_at_most(path, crate::disk::LONGEST_SETTINGS)?;
+    String::from_utf8(bytes).map_err(std::io::Error::other)
 }
 
 /// The first line of a file, or what can be read of it; looked at to tell evidence from data.

@@ -4,14 +4,16 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::evidence::{Thresholds, read_run};
+use crate::evidence::{Thresholds, read_hashed_run};
 use crate::inspect::{HeadFiles, HeadSource};
 use crate::report::{Report, exports, html, json, markdown, plain};
 
-use super::report_context::{certificate_in, context, with_highlighting};
+use super::report_context::{certificate_in, context, run_facts, with_highlighting};
 use super::session::failure_of;
-use super::thresholds::{HighlightingThreshold, ThresholdArguments};
+use super::thresholds::{HighlightingThreshold, ThresholdArguments, shell_word};
 use super::{Failure, Outcome, output};
+
+mod verify;
 
 /// Options of `ragscope report`.
 #[derive(Debug, Args)]
@@ -28,6 +30,11 @@ pub struct ReportArguments {
     /// Replace the file if it exists
     #[arg(long)]
     force: bool,
+    /// Write nothing: make this report (HTML, Markdown or JSON) again from RUN with the thresholds that it
+    /// states, and say whether they match; exit code 1 where they do not
+    #[arg(long, value_name = "REPORT", conflicts_with_all =
+        ["format", "output", "force", "alpha", "token_threshold", "rho", "factuality", "beta"])]
+    verify: Option<PathBuf>,
     #[command(flatten)]
     thresholds: ThresholdArguments,
     #[command(flatten)]
@@ -53,12 +60,23 @@ enum Face {
     Sarif,
 }
 
+impl Face {
+    /// As `--format` takes it.
+    fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+}
+
 /// Reads the run, decides, writes.
 pub fn run(arguments: &ReportArguments) -> Outcome {
-    let (evidence, notice) = read_run(&arguments.run).map_err(Failure::input)?;
-    if let Some(notice) = notice {
+    let run = read_hashed_run(&arguments.run).map_err(Failure::input)?;
+    if let Some(notice) = &run.notice {
         output::tell(&format!("note: {notice}"));
     }
+    if let Some(report) = &arguments.verify {
+        return verify::verify(report, &arguments.run, &run, &arguments.highlighting);
+    }
+    let evidence = run.evidence;
     let defaults: Thresholds =
         HeadFiles::read(&HeadSource::Shipped).and_then(|files| files.thresholds()).map_err(failure_of)?;
     let mut thresholds = arguments.thresholds.over(&defaults)?;
@@ -66,10 +84,11 @@ pub fn run(arguments: &ReportArguments) -> Outcome {
     let shown = crate::text::visible_path(&arguments.run);
     let mut context = context(
         &format!("ragscope report on {shown}"),
-        &format!("ragscope report {shown}"),
+        &format!("ragscope report {} --format {}", shell_word(&shown), arguments.format.name()),
         certificate_in(&evidence).as_ref(),
         &thresholds,
     );
+    context.run = Some(run_facts(&arguments.run, &run.sha256));
     if let Some(highlighting) = &highlighting {
         context = with_highlighting(context, highlighting, &thresholds);
     }

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 
 use crate::certify::Alpha;
 use crate::data::formats::{jsonl::Records, own};
-use crate::data::{BadRow, Dataset, Row};
+use crate::data::{BadRow, Dataset, DatasetStream, Row};
 use crate::evidence::{Evidence, Status};
 use crate::inspect::{
     ChunkFilter, Generation, HeadFiles, Inspector, Plan, bind_detectors, is_generated,
@@ -17,10 +17,10 @@ use crate::inspect::{
 };
 use crate::model::{GenerationSettings, LanguageModel, ModelLocation};
 
-use super::data_set::{DataArguments, LayoutArguments};
+use super::data_set::{DataArguments, LayoutArguments, Opened};
 use super::open::InspectionArguments;
 use super::progress::progress_bar;
-use super::session::failure_of;
+use super::session::{failure_of, tell_on_standard_error};
 use super::signals::{cancel_on_interrupt, cancelled};
 use super::thresholds::alpha_of;
 use super::{Failure, Outcome, Shared, output};
@@ -160,17 +160,21 @@ pub fn run(shared: &Shared, arguments: &ScoreArguments) -> Outcome {
                 .to_owned(),
         ));
     }
-    let mut dataset = if from_input {
-        Dataset::stream(arguments.stream.data_name.as_deref().unwrap_or("standard input"))
+    let (mut dataset, streamed) = if from_input {
+        (Dataset::stream(arguments.stream.data_name.as_deref().unwrap_or("standard input")), None)
     } else {
-        DataArguments { data: arguments.data.clone(), layout: arguments.layout.clone() }.open()?
+        let data = DataArguments { data: arguments.data.clone(), layout: arguments.layout.clone() };
+        // Neighbours can be read together only where they are held.
+        if arguments.together { (data.open()?, None) } else { parted(data.open_rows()?) }
     };
     if let Some(hash) = &arguments.stream.data_hash {
         dataset.hash.clone_from(hash);
     }
     let plan = arguments.inspection.plan(shared, dataset)?;
     let location = ModelLocation::parse(plan.model.as_deref(), &plan.cache).map_err(Failure::model)?;
-    let model = LanguageModel::open_on(&location, &plan.cache, plan.placement).map_err(Failure::model)?;
+    let model = LanguageModel::open_on(&location, &plan.cache, plan.placement)
+        .map_err(Failure::model)?
+        .reading_at_most(plan.context);
     let mut inspector = inspector(&plan, &model, arguments.together)?;
     let (sink, done) = if arguments.resume {
         Sink::resume(&arguments.output, inspector.provenance())?
@@ -185,6 +189,8 @@ pub fn run(shared: &Shared, arguments: &ScoreArguments) -> Outcome {
     let ours = |row: usize| arguments.shard.is_none_or(|shard| shard.holds(row));
     let read_on = if from_input {
         scoring.stream(arguments.stream.first_row, &ours)?
+    } else if let Some(rows) = &streamed {
+        scoring.rows(rows, &ours)?
     } else {
         let rows: Vec<&Row> = plan.dataset.rows.iter().filter(|row| ours(number_of(row))).collect();
         scoring.data_set(&rows, arguments.together)?
@@ -193,6 +199,7 @@ pub fn run(shared: &Shared, arguments: &ScoreArguments) -> Outcome {
         return Ok(());
     }
     scoring.done.finish()?;
+    scoring.sink.finish()?;
     let tally = &scoring.tally;
     if arguments.resume {
         output::tell(&format!("{} records were there already", scoring.done.len()));
@@ -208,6 +215,22 @@ pub fn run(shared: &Shared, arguments: &ScoreArguments) -> Outcome {
         output::tell(&tally.generated_words());
     }
     Ok(())
+}
+
+/// What is known of the data, and its rows where they are not held with it.
+fn parted(opened: Opened) -> (Dataset, Option<DatasetStream>) {
+    match opened {
+        Opened::Whole(dataset) => (dataset, None),
+        Opened::Stream(stream) => {
+            let known = Dataset {
+                format: stream.format,
+                because: stream.because.clone(),
+                hash: stream.hash.clone(),
+                ..Dataset::stream(&stream.name)
+            };
+            (known, Some(stream))
+        }
+    }
 }
 
 fn number_of(row: &Row) -> usize {
@@ -243,6 +266,26 @@ impl Scoring<'_> {
                 return Ok(false);
             }
         }
+        Ok(true)
+    }
+
+    /// The rows of a data set that is not held, in order.
+    fn rows(&mut self, data: &DatasetStream, ours: &dyn Fn(usize) -> bool) -> Outcome<bool> {
+        let bar = progress_bar("records");
+        bar.set_length(data.rows as u64);
+        for row in data.rows().map_err(Failure::input)? {
+            let row = row.map_err(Failure::input)?;
+            bar.inc(1);
+            if !ours(number_of(&row)) || self.done.holds(&row)? {
+                continue;
+            }
+            let read_on = self.write(&[&row]);
+            if !matches!(read_on, Ok(true)) {
+                bar.finish_and_clear();
+                return read_on;
+            }
+        }
+        bar.finish_and_clear();
         Ok(true)
     }
 
@@ -295,7 +338,7 @@ pub(super) fn inspector<'m>(plan: &Plan, model: &'m LanguageModel, together: boo
     if let Some(notice) = notice {
         output::tell(&format!("note: {notice}"));
     }
-    let (source, summary) = plan.chunk_source().map_err(failure_of)?;
+    let (source, summary) = plan.chunk_source(&mut tell_on_standard_error).map_err(failure_of)?;
     let mut provenance = plan.provenance(&source, summary.as_ref()).map_err(failure_of)?;
     provenance.model = Some(model.text.facts.name.clone());
     provenance.model_hash = Some(model.text.facts.short_hash().to_owned());

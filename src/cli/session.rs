@@ -8,14 +8,17 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
-use crate::evidence::{Evidence, RunFile, Thresholds, read_run};
-use crate::inspect::{self, CertificateSummary, InspectError, Message, Request};
-use crate::report::{html, plain};
-use crate::tui::{self, ThemeChoice};
+use crate::certify::guarantee::NOT_CALIBRATED;
+use crate::evidence::{Evidence, RunFile, Thresholds, read_hashed_run};
+use crate::inspect::{self, CertificateSummary, InspectError, Message, Request, Told};
+use crate::report::{Context, RunFacts, html, plain};
+use crate::retrieval::RetrievalError;
+use crate::tui::{self, Borders, ThemeChoice};
 
 use super::progress::progress_bar;
-use super::report_context::{certificate_in, context};
+use super::report_context::{certificate_in, context, run_facts, with_highlighting};
 use super::signals::{cancel_on_interrupt, cancelled};
+use super::thresholds::HighlightingCalibration;
 use super::{Failure, Outcome, Shared, export, output};
 
 /// What is shown.
@@ -24,8 +27,12 @@ pub struct Showing {
     pub title: String,
     /// The command that shows the same again, without thresholds.
     pub command: String,
+    /// The file of evidence, where that is what is shown, as soon as all of it is read.
+    pub run: Arc<OnceLock<RunFacts>>,
     /// The sliders at the start.
     pub thresholds: Thresholds,
+    /// A calibration of the highlighting, for the beta among the thresholds.
+    pub highlighting: Option<HighlightingCalibration>,
     /// What a reset goes back to.
     pub defaults: Thresholds,
     /// Text even where there is a screen.
@@ -69,10 +76,12 @@ const MORE_RECORDS: usize = 128;
 /// Shows evidence that exists already: on the screen while it is being read.
 pub fn show_run(shared: &Shared, path: &Path, showing: &Showing) -> Outcome {
     if !is_interactive(showing) {
-        let (evidence, notice) = read_run(path).map_err(Failure::input)?;
-        return show_evidence(shared, evidence, notice, showing);
+        let run = read_hashed_run(path).map_err(Failure::input)?;
+        let _ = showing.run.set(run_facts(path, &run.sha256));
+        return show_evidence(shared, run.evidence, run.notice, showing);
     }
     let mut file = RunFile::open(path).map_err(Failure::input)?;
+    let (facts, path) = (Arc::clone(&showing.run), path.to_owned());
     let certified = Arc::new(OnceLock::new());
     let own = Arc::clone(&certified);
     // What cannot be read at all needs no screen.
@@ -98,6 +107,9 @@ pub fn show_run(shared: &Shared, path: &Path, showing: &Showing) -> Outcome {
                 }
             };
         }
+        if let Some(sha256) = file.sha256() {
+            let _ = facts.set(run_facts(&path, &sha256));
+        }
         let notice = file.torn().map(|torn| Message::Notice(torn.to_owned()));
         for message in notice.into_iter().chain(std::iter::once(Message::Finished)) {
             sender.send(message).ok()?;
@@ -114,13 +126,15 @@ fn show_evidence(
     showing: &Showing,
 ) -> Outcome {
     let certified = Arc::new(OnceLock::new());
-    if let Some(summary) = certificate_in(&evidence) {
-        let _ = certified.set(summary);
+    let summary = certificate_in(&evidence);
+    if let Some(summary) = &summary {
+        let _ = certified.set(summary.clone());
     }
     show(shared, showing, &certified, no_questions(), move |_, sender| {
-        let messages = notice
-            .map(Message::Notice)
+        let messages = summary
+            .map(|summary| Message::Certified(Box::new(summary)))
             .into_iter()
+            .chain(notice.map(Message::Notice))
             .chain(evidence.into_iter().map(|one| Message::Evidence(Box::new(one))))
             .chain(std::iter::once(Message::Finished));
         for message in messages {
@@ -150,12 +164,13 @@ fn show(
 ) -> Outcome {
     let interactive = is_interactive(showing);
     let theme: ThemeChoice = shared.theme.parse().map_err(Failure::Usage)?;
+    let borders: Borders = shared.borders.parse().map_err(Failure::Usage)?;
     let cancel = if interactive { Arc::new(AtomicBool::new(false)) } else { cancel_on_interrupt() };
     let (sender, messages) = mpsc::channel();
     let worker_cancel = Arc::clone(&cancel);
     let worker = thread::spawn(move || work(&worker_cancel, &sender));
     if interactive {
-        on_screen(showing, certified, messages, Arc::clone(&cancel), asking, theme)?;
+        on_screen(showing, certified, messages, Arc::clone(&cancel), asking, (theme, borders))?;
     } else {
         // Nobody can ask, so the run ends when its data does.
         drop(asking);
@@ -169,10 +184,19 @@ fn show(
     }
 }
 
+/// What is told while a retriever is made, where there is no screen.
+pub fn tell_on_standard_error(told: Told<'_>) {
+    match told {
+        Told::Doing(text) => output::tell(text),
+        Told::Note(text) => output::tell(&format!("note: {text}")),
+    }
+}
+
 /// Which kind of failure an ended run was.
 pub fn failure_of(error: InspectError) -> Failure {
     match error {
         InspectError::Model(_)
+        | InspectError::Retrieval(RetrievalError::Encoder(_))
         | InspectError::Fetch(_)
         | InspectError::Detect(_)
         | InspectError::Head { .. } => Failure::model(error),
@@ -186,12 +210,15 @@ fn on_screen(
     messages: Receiver<Message>,
     cancel: Arc<AtomicBool>,
     asking: Result<Sender<Request>, String>,
-    theme: ThemeChoice,
+    (theme, borders): (ThemeChoice, Borders),
 ) -> Outcome {
-    let (title, command) = (showing.title.clone(), showing.command.clone());
+    let (title, command, run) = (showing.title.clone(), showing.command.clone(), Arc::clone(&showing.run));
     let own = Arc::clone(certified);
+    let highlighting = showing.highlighting.clone();
     let export = move |request: tui::ExportRequest<'_>| {
-        let context = context(&title, &command, own.get(), request.thresholds);
+        let context =
+            Context { run: run.get().cloned(), ..context(&title, &command, own.get(), request.thresholds) };
+        let context = as_certified(context, highlighting.as_ref(), request.thresholds, request.evidence);
         export::write(&request, &context)
     };
     let own = Arc::clone(certified);
@@ -203,12 +230,14 @@ fn on_screen(
         cancel,
         guarantee: Arc::new(move |alpha| match own.get() {
             Some(summary) => summary.sentences(alpha),
-            None => vec!["not calibrated: no chunk can be certified".to_owned()],
+            None => vec![NOT_CALIBRATED.to_owned()],
         }),
+        highlighting: showing.highlighting.as_ref().map(|calibration| calibration.artefact.clone()),
         export: Box::new(export),
         asking,
         marks: tui::KeptMarks::open(&showing.annotations),
         theme,
+        borders,
         depth: None,
     };
     let outcome = tui::run(session).map_err(Failure::input)?;
@@ -219,6 +248,22 @@ fn on_screen(
         output::tell(&format!("note: {notice}"));
     }
     Ok(())
+}
+
+/// The context of a report where a beta is in force; as it was where none is.
+fn as_certified(
+    context: Context,
+    highlighting: Option<&HighlightingCalibration>,
+    thresholds: &Thresholds,
+    evidence: &[Evidence],
+) -> Context {
+    let certified = highlighting
+        .filter(|_| thresholds.beta.is_some())
+        .and_then(|calibration| calibration.apply(&mut thresholds.clone(), evidence).ok());
+    match certified {
+        Some(certified) => with_highlighting(context, &certified, thresholds),
+        None => context,
+    }
 }
 
 fn as_text(
@@ -256,7 +301,11 @@ fn as_text(
                 by_row.insert(one.row, *one);
             }
             Message::Finished => complete = true,
-            Message::Planned(_) | Message::Failed(_) | Message::Stopped | Message::Answer { .. } => {}
+            Message::Planned(_)
+            | Message::Certified(_)
+            | Message::Failed(_)
+            | Message::Stopped
+            | Message::Answer { .. } => {}
         }
     }
     bar.finish_and_clear();
@@ -264,11 +313,19 @@ fn as_text(
         return Ok(());
     }
     let evidence: Vec<Evidence> = by_row.into_values().collect();
-    let context = context(&showing.title, &showing.command, certified.get(), &showing.thresholds);
-    output::print(&plain(&evidence, &showing.thresholds, &context))?;
+    let mut thresholds = showing.thresholds.clone();
+    if let (Some(calibration), Some(_)) = (&showing.highlighting, thresholds.beta) {
+        calibration.apply(&mut thresholds, &evidence)?;
+    }
+    let context = Context {
+        run: showing.run.get().cloned(),
+        ..context(&showing.title, &showing.command, certified.get(), &thresholds)
+    };
+    let context = as_certified(context, showing.highlighting.as_ref(), &thresholds, &evidence);
+    output::print(&plain(&evidence, &thresholds, &context))?;
     if showing.write_html && complete {
         let path = output::free_name(std::path::Path::new("."), "ragscope-report", "html");
-        output::write_new(&path, html(&evidence, &showing.thresholds, &context).as_bytes(), false)?;
+        output::write_new(&path, html(&evidence, &thresholds, &context).as_bytes(), false)?;
         output::tell_written(&path);
     }
     Ok(())

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use sha2::{Digest, Sha256};
 
 use crate::certify::Alpha;
 use crate::certify::highlighting::{HighlightingArtefact, HighlightingGuarantee};
@@ -54,16 +55,20 @@ pub struct HighlightingThreshold {
     /// Share of an answer's unsupported tokens that the highlighting may miss in expectation; sets the
     /// token threshold
     #[arg(long, value_name = "SHARE", requires = "highlighting", conflicts_with = "token_threshold")]
-    beta: Option<f64>,
-    /// A calibration written by `ragscope highlighting`
-    #[arg(long, value_name = "FILE", requires = "beta")]
-    highlighting: Option<PathBuf>,
+    pub beta: Option<f64>,
+    /// A calibration written by `ragscope highlighting`; needed with --beta
+    #[arg(long, value_name = "FILE")]
+    pub highlighting: Option<PathBuf>,
 }
 
 /// What stands behind a token threshold that came from a beta.
 #[derive(Debug, Clone)]
 pub struct CertifiedHighlighting {
     pub guarantee: HighlightingGuarantee,
+    /// SHA-256 of the calibration file, in hexadecimal.
+    pub sha256: String,
+    /// The token threshold.
+    pub threshold: f64,
     /// The options that give the same threshold again.
     pub options: String,
     /// Whether the run is made of the data of the calibration.
@@ -81,27 +86,101 @@ impl HighlightingThreshold {
         thresholds: &mut Thresholds,
         run: &[Evidence],
     ) -> Outcome<Option<CertifiedHighlighting>> {
-        let (Some(beta), Some(path)) = (self.beta, &self.highlighting) else { return Ok(None) };
-        let beta = within("--beta", beta, 0.0, 1.0)?;
-        let artefact = read_highlighting(path)?;
-        let scored = scores_of(run, thresholds).map_err(Failure::input)?;
-        artefact.admits(&scored).map_err(Failure::input)?;
-        thresholds.token = artefact.controlled(beta).map_err(Failure::input)?.threshold;
-        Ok(Some(CertifiedHighlighting {
-            guarantee: artefact.guarantee(beta),
-            options: format!("--beta {beta} --highlighting {}", crate::text::visible_path(path)),
-            same_data: scored.data_hash.is_some() && scored.data_hash == artefact.source.data_hash,
-        }))
+        let (beta, path) = match (self.beta, &self.highlighting) {
+            (Some(beta), Some(path)) => (within("--beta", beta, 0.0, 1.0)?, path),
+            (None, Some(_)) => {
+                return Err(Failure::Usage(
+                    "--highlighting needs --beta: the share of unsupported tokens that may be missed"
+                        .to_owned(),
+                ));
+            }
+            (_, None) => return Ok(None),
+        };
+        thresholds.beta = Some(beta);
+        HighlightingCalibration::read(path)?.apply(thresholds, run).map(Some)
     }
 }
 
-/// Reads a calibration of the highlighting.
-fn read_highlighting(path: &Path) -> Outcome<HighlightingArtefact> {
+/// The same for the inspector, where the beta can be moved.
+#[derive(Debug, Clone, Default, Args)]
+pub struct MovableHighlightingThreshold {
+    /// Share of an answer's unsupported tokens that the highlighting may miss in expectation; sets the
+    /// token threshold
+    #[arg(long, value_name = "SHARE", requires = "highlighting", conflicts_with = "token_threshold")]
+    beta: Option<f64>,
+    /// A calibration written by `ragscope highlighting`: the inspector gets a slider for beta
+    #[arg(long, value_name = "FILE")]
+    highlighting: Option<PathBuf>,
+}
+
+impl MovableHighlightingThreshold {
+    /// Reads the calibration, where one is named, and puts the beta among the thresholds.
+    pub fn read(&self, thresholds: &mut Thresholds) -> Outcome<Option<HighlightingCalibration>> {
+        if let Some(beta) = self.beta {
+            thresholds.beta = Some(within("--beta", beta, 0.0, 1.0)?);
+        }
+        self.highlighting.as_deref().map(HighlightingCalibration::read).transpose()
+    }
+}
+
+/// A calibration of the highlighting, and its file.
+#[derive(Debug, Clone)]
+pub struct HighlightingCalibration {
+    pub artefact: HighlightingArtefact,
+    path: PathBuf,
+    sha256: String,
+}
+
+impl HighlightingCalibration {
+    fn read(path: &Path) -> Outcome<Self> {
+        let (artefact, sha256) = read_highlighting(path)?;
+        Ok(Self { artefact, path: path.to_owned(), sha256 })
+    }
+
+    /// Sets the token threshold that the beta of `thresholds` comes to.
+    ///
+    /// # Errors
+    /// There is no beta, the scores of the run are not those that were calibrated, or no threshold can
+    /// promise that.
+    pub fn apply(&self, thresholds: &mut Thresholds, run: &[Evidence]) -> Outcome<CertifiedHighlighting> {
+        let Some(beta) = thresholds.beta else {
+            return Err(Failure::Usage("a calibration of the highlighting needs a --beta".to_owned()));
+        };
+        let scored = scores_of(run, thresholds).map_err(Failure::input)?;
+        self.artefact.admits(&scored).map_err(Failure::input)?;
+        thresholds.token = self.artefact.controlled(beta).map_err(Failure::input)?.threshold;
+        Ok(CertifiedHighlighting {
+            guarantee: self.artefact.guarantee(beta),
+            sha256: self.sha256.clone(),
+            threshold: thresholds.token,
+            options: format!(
+                "--beta {beta} --highlighting {}",
+                shell_word(&crate::text::visible_path(&self.path))
+            ),
+            same_data: scored.data_hash.is_some() && scored.data_hash == self.artefact.source.data_hash,
+        })
+    }
+}
+
+/// A word of a command line that a POSIX shell takes as it is.
+#[must_use]
+pub fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./:,=+%@".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+/// Reads a calibration of the highlighting, with the hash of its file.
+fn read_highlighting(path: &Path) -> Outcome<(HighlightingArtefact, String)> {
     let shown = crate::text::visible_path(path);
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = super::open::read_settings(path).map_err(|error| {
         Failure::input_message(format!("cannot read the calibration of the highlighting {shown}: {error}"))
     })?;
-    HighlightingArtefact::from_json(&text).map_err(Failure::input)
+    let artefact = HighlightingArtefact::from_json(&text).map_err(Failure::input)?;
+    let sha256 = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok((artefact, sha256))
 }
 
 /// A level given as a decimal, in whole thousandths.
@@ -129,6 +208,14 @@ pub fn within(option: &str, value: f64, low: f64, high: f64) -> Outcome<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_for_the_shell_is_quoted_only_where_it_must_be() {
+        assert_eq!(shell_word("runs/a-1.jsonl"), "runs/a-1.jsonl");
+        assert_eq!(shell_word("my run.jsonl"), "'my run.jsonl'");
+        assert_eq!(shell_word("it's; rm"), r"'it'\''s; rm'");
+        assert_eq!(shell_word(""), "''");
+    }
 
     #[test]
     fn alpha_is_taken_in_whole_thousandths_or_refused() {

@@ -150,21 +150,20 @@ fn open_file(path: &Path, name: String, options: &OpenOptions, folder: bool) -> 
     })
 }
 
+/// Told where records of one file share an id.
+pub(super) const REPEATED_ID: &str = "an id occurs again; records are told apart by their row";
+
 fn tell_repeated_ids(rows: &[Row], notices: &mut Notices) {
     let mut seen = HashSet::new();
     for row in rows {
         let Row::Example(example) = row else { continue };
         let repeated = !seen.insert(example.id.as_str());
-        notices.add(
-            "an id occurs again; records are told apart by their row",
-            usize::from(repeated),
-            Some(example.row),
-        );
+        notices.add(REPEATED_ID, usize::from(repeated), Some(example.row));
     }
 }
 
 /// The folder's name, or the file's without its endings.
-fn name_of(path: &Path) -> String {
+pub(super) fn name_of(path: &Path) -> String {
     if path.is_dir() {
         return folder_name(&path.join("file")).unwrap_or_else(|| shown_path(path));
     }

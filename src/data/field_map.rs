@@ -146,16 +146,32 @@ impl FieldMap {
 
     /// Refuses sources that no record has.
     pub(crate) fn check(&self, records: &[&Object]) -> Result<(), DataError> {
-        for (_, source) in &self.entries {
-            if !records.iter().any(|fields| exists(source, fields)) {
-                return Err(DataError::Map(format!(
-                    "no record has a field `{}`; there are {}",
-                    shown(source),
-                    shown_names(distinct(records.iter().flat_map(|fields| fields.names())))
-                )));
-            }
+        let mut found = vec![false; self.entries.len()];
+        for fields in records {
+            self.find_sources(fields, &mut found);
         }
-        Ok(())
+        self.check_found(&found, &distinct(records.iter().flat_map(|fields| fields.names())))
+    }
+
+    /// Marks the sources that a record has, in the order of the map.
+    pub(crate) fn find_sources(&self, fields: &Object, found: &mut Vec<bool>) {
+        found.resize(self.entries.len(), false);
+        for ((_, source), found) in self.entries.iter().zip(found) {
+            *found = *found || exists(source, fields);
+        }
+    }
+
+    /// Refuses sources that were not marked; `names` are all fields of all records.
+    pub(crate) fn check_found(&self, found: &[bool], names: &[&str]) -> Result<(), DataError> {
+        let missing = self.entries.iter().zip(found).find(|(_, found)| !**found);
+        match missing {
+            None => Ok(()),
+            Some(((_, source), _)) => Err(DataError::Map(format!(
+                "no record has a field `{}`; there are {}",
+                shown(source),
+                shown_names(names.iter().copied())
+            ))),
+        }
     }
 }
 

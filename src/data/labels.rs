@@ -71,53 +71,85 @@ fn shows(unit: OffsetUnit, answer: &str, label: &Label, text: &str) -> bool {
     unit.to_bytes(answer, label.start, label.end).is_ok_and(|bytes| &answer[bytes] == text)
 }
 
-/// Converts the labels of the rows of one file to bytes. `stated` is the user's word on the unit and
-/// overrules the records'.
-pub(crate) fn resolve(rows: Vec<DraftRow>, stated: Option<OffsetUnit>, notices: &mut Notices) -> Vec<Row> {
-    let mut fit = Fit::default();
-    let mut unchecked = 0;
-    for row in &rows {
-        let DraftRow::Draft(draft) = row else { continue };
+/// What the labels of a file prove of their unit, gathered row by row.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct LabelSurvey {
+    fit: Fit,
+    unchecked: usize,
+}
+
+impl LabelSurvey {
+    /// Looks at the labels of one row. `stated` is the user's word on the unit.
+    pub(crate) fn look(&mut self, row: &DraftRow, stated: Option<OffsetUnit>) {
+        let DraftRow::Draft(draft) = row else { return };
         if draft.unit.or(stated).is_some() {
-            continue;
+            return;
         }
         let answer = draft.example.answer.as_deref().unwrap_or_default();
         for label in draft.labels.iter().flatten() {
-            fit.count(answer, label);
-            unchecked += usize::from(label.text.is_none() && !answer.is_ascii());
+            self.fit.count(answer, label);
+            self.unchecked += usize::from(label.text.is_none() && !answer.is_ascii());
         }
     }
-    let (unit, fitting) = fit.best();
-    if unit != OffsetUnit::CodePoint || fitting < fit.checked {
-        notices.tell(format!(
-            "label offsets are read as {unit}s: {fitting} of {} spans show their text so ({})",
-            fit.checked,
-            OffsetUnit::ALL
-                .into_iter()
-                .zip(fit.fitting)
-                .map(|(unit, fitting)| format!("{} {fitting}", unit.name()))
-                .collect::<Vec<_>>()
-                .join(", ")
-        ));
+
+    /// How the labels of all rows that were looked at are read.
+    pub(crate) fn reading(&self, stated: Option<OffsetUnit>, notices: &mut Notices) -> LabelReading {
+        let fit = &self.fit;
+        let (unit, fitting) = fit.best();
+        if unit != OffsetUnit::CodePoint || fitting < fit.checked {
+            notices.tell(format!(
+                "label offsets are read as {unit}s: {fitting} of {} spans show their text so ({})",
+                fit.checked,
+                OffsetUnit::ALL
+                    .into_iter()
+                    .zip(fit.fitting)
+                    .map(|(unit, fitting)| format!("{} {fitting}", unit.name()))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ));
+        }
+        if fit.checked == 0 && self.unchecked > 0 {
+            notices.add(
+                "a label on a text that is not ASCII has no text of its own to check; its offsets are taken as code \
+                 points (state another unit with `offset_unit` or --offset-unit)",
+                self.unchecked,
+                None,
+            );
+        }
+        LabelReading { unit, proven: fitting == fit.checked, stated }
     }
-    if fit.checked == 0 && unchecked > 0 {
-        notices.add(
-            "a label on a text that is not ASCII has no text of its own to check; its offsets are taken as code \
-             points (state another unit with `offset_unit` or --offset-unit)",
-            unchecked,
-            None,
-        );
-    }
-    let proven = fitting == fit.checked;
-    rows.into_iter()
-        .map(|row| match row {
+}
+
+/// How the labels of one file are read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LabelReading {
+    unit: OffsetUnit,
+    proven: bool,
+    stated: Option<OffsetUnit>,
+}
+
+impl LabelReading {
+    /// The row with its labels in bytes.
+    pub(crate) fn row(self, row: DraftRow) -> Row {
+        match row {
             DraftRow::Bad(bad) => Row::Bad(bad),
             DraftRow::Draft(draft) => {
-                let own = stated.or(draft.unit);
-                convert(*draft, own.unwrap_or(unit), own.is_some() || proven)
+                let own = self.stated.or(draft.unit);
+                convert(*draft, own.unwrap_or(self.unit), own.is_some() || self.proven)
             }
-        })
-        .collect()
+        }
+    }
+}
+
+/// Converts the labels of the rows of one file to bytes. `stated` is the user's word on the unit and
+/// overrules the records'.
+pub(crate) fn resolve(rows: Vec<DraftRow>, stated: Option<OffsetUnit>, notices: &mut Notices) -> Vec<Row> {
+    let mut survey = LabelSurvey::default();
+    for row in &rows {
+        survey.look(row, stated);
+    }
+    let reading = survey.reading(stated, notices);
+    rows.into_iter().map(|row| reading.row(row)).collect()
 }
 
 fn convert(draft: Draft, unit: OffsetUnit, believed: bool) -> Row {

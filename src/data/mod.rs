@@ -10,6 +10,7 @@
 //! | `units`, `labels` | units of offsets, and how the unit of a file is proven |
 //! | `field_map` | `--map` |
 //! | [`corruption`], `pieces` | labelled answers made by exchanging pieces of grounded ones |
+//! | `stream` | [`DatasetStream`]: files too large to be held, row by row |
 //! | `splits` | grouped folds and halves |
 //! | `json`, `source_file` | tolerant JSON; files as plain bytes |
 //! | `parquet_file`, `sqlite_file` | containers that are no text |
@@ -29,6 +30,7 @@ mod pieces;
 mod source_file;
 mod splits;
 mod sqlite_file;
+mod stream;
 mod units;
 
 pub use dataset::{BadRow, Dataset, OpenOptions, Row};
@@ -38,4 +40,5 @@ pub use field_map::FieldMap;
 pub use formats::Format;
 pub use notice::{Notice, Notices};
 pub use splits::{grouped_folds, grouped_split};
+pub use stream::{DatasetStream, StreamedRows};
 pub use units::{OffsetError, OffsetUnit};

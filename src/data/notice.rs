@@ -46,6 +46,13 @@ impl Notices {
         self.add(text.as_ref(), 1, None);
     }
 
+    /// Adds what was gathered elsewhere.
+    pub(crate) fn extend(&mut self, others: Self) {
+        for Notice { text, count, first_row } in others.0 {
+            self.add(&text, count, first_row);
+        }
+    }
+
     /// The notices so far.
     pub fn as_slice(&self) -> &[Notice] {
         &self.0

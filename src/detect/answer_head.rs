@@ -148,7 +148,7 @@ mod tests {
 
     fn head(features: AnswerFeatures) -> AnswerHead {
         let shape = ModelShape { layers: 2, heads: 2, hidden_size: 4 };
-        let model = ModelIdentity { name: "tiny".to_owned(), hash: "aa11".to_owned(), shape };
+        let model = ModelIdentity { name: "tiny".to_owned(), hash: "aa11".to_owned(), shape, text: None };
         let card = AnswerHeadCard {
             kind: "answer".to_owned(),
             name: "lookback".to_owned(),

@@ -21,6 +21,37 @@ pub struct ModelIdentity {
     pub hash: String,
     /// Layers, heads, hidden size.
     pub shape: ModelShape,
+    /// What the model is given. `None` on heads and stores of versions that did not record it: then the hash of the
+    /// weights alone decides (a GGUF file holds its tokenizer and template; a directory does not).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<TextIdentity>,
+}
+
+/// What stands between a text and the ids that a model reads: another one makes other states of the same weights.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TextIdentity {
+    /// Hash of the tokenizer.
+    pub tokenizer: String,
+    /// Hash of the chat template as it is rendered.
+    pub template: String,
+    /// Name and hash of the words around question and passages.
+    pub prompt: String,
+}
+
+impl TextIdentity {
+    /// What differs from `other`, both values named.
+    #[must_use]
+    pub fn differences(&self, other: &Self) -> Vec<String> {
+        [
+            ("tokenizer", &self.tokenizer, &other.tokenizer),
+            ("chat template", &self.template, &other.template),
+            ("prompt form", &self.prompt, &other.prompt),
+        ]
+        .into_iter()
+        .filter(|(_, own, other)| own != other)
+        .map(|(what, own, other)| format!("{what} {own} against {other}"))
+        .collect()
+    }
 }
 
 impl ModelIdentity {
@@ -30,6 +61,10 @@ impl ModelIdentity {
             (own != other).then(|| format!("{what} {own} against {other}"))
         };
         let (own, other) = (self.shape, in_use.shape);
+        let text = match (&self.text, &in_use.text) {
+            (Some(own), Some(other)) => own.differences(other),
+            _ => Vec::new(),
+        };
         let differences: Vec<String> = [
             number("hidden size", own.hidden_size, other.hidden_size),
             number("layers", own.layers, other.layers),
@@ -38,6 +73,7 @@ impl ModelIdentity {
         ]
         .into_iter()
         .flatten()
+        .chain(text)
         .collect();
         if differences.is_empty() {
             return Ok(());
@@ -198,5 +234,43 @@ impl Making {
     #[must_use]
     pub fn here(training: BTreeMap<String, String>) -> Self {
         Self { tool: format!("ragscope {}", env!("CARGO_PKG_VERSION")), training }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity(text: Option<TextIdentity>) -> ModelIdentity {
+        let shape = ModelShape { layers: 2, heads: 2, hidden_size: 4 };
+        ModelIdentity { name: "tiny".to_owned(), hash: "aa11".to_owned(), shape, text }
+    }
+
+    fn text() -> TextIdentity {
+        TextIdentity { tokenizer: "t1".to_owned(), template: "c1".to_owned(), prompt: "p/1".to_owned() }
+    }
+
+    #[test]
+    fn the_same_weights_with_another_tokenizer_template_or_prompt_are_another_model() {
+        let own = identity(Some(text()));
+        assert!(own.admits(&own).is_ok());
+        for (other, words) in [
+            (TextIdentity { tokenizer: "t2".to_owned(), ..text() }, "tokenizer t1 against t2"),
+            (TextIdentity { template: "c2".to_owned(), ..text() }, "chat template c1 against c2"),
+            (TextIdentity { prompt: "p/2".to_owned(), ..text() }, "prompt form p/1 against p/2"),
+        ] {
+            let message = own.admits(&identity(Some(other))).unwrap_err().to_string();
+            assert!(message.contains(words), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_card_without_the_text_side_is_read_and_judged_by_the_weights_alone() {
+        let old = r#"{"name":"tiny","hash":"aa11","shape":{"layers":2,"heads":2,"hidden_size":4}}"#;
+        let read: ModelIdentity = serde_json::from_str(old).unwrap();
+        assert_eq!(read, identity(None));
+        assert_eq!(serde_json::to_string(&read).unwrap(), old, "what was not recorded is not written");
+        assert!(read.admits(&identity(Some(text()))).is_ok());
+        assert!(identity(Some(text())).admits(&read).is_ok());
     }
 }

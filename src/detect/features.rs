@@ -396,9 +396,64 @@ mod tests {
             FeatureBlock::State { layer },
             FeatureBlock::ContextRatio,
             FeatureBlock::LogChunkMass,
+            FeatureBlock::WindowedContextRatio,
             FeatureBlock::Likelihood,
+            FeatureBlock::Divergence,
+            FeatureBlock::LexicalSupport,
+            FeatureBlock::SelfAttention,
+            FeatureBlock::InformationContribution,
         ] {
             assert_eq!(block.compute(&trace).unwrap().len(), 5 * block.width(shape), "{}", block.name());
+        }
+    }
+
+    #[test]
+    fn the_window_is_three_tokens_back_and_four_ahead_as_far_as_they_exist() {
+        // One column; the value is the number of the token.
+        let rows: Vec<f32> = (0..10).map(|token| token as f32).collect();
+        let means = windowed(&rows, 1);
+        assert_eq!((means[0], means[3], means[9]), (2.0, 3.5, 7.5));
+        assert_eq!(means.len(), 10);
+        assert_eq!(windowed(&[1.0, 5.0], 2), [1.0, 5.0], "columns are not mixed");
+        assert!(windowed(&[], 3).is_empty());
+    }
+
+    #[test]
+    fn a_signal_that_was_not_kept_is_named_and_asked_for() {
+        let blocks = [
+            (FeatureBlock::Divergence, "divergence"),
+            (FeatureBlock::SelfAttention, "self_attention"),
+            (FeatureBlock::InformationContribution, "information_contribution"),
+        ];
+        let mut trace = trace(&Planted { tokens: 4, ..Planted::default() });
+        (trace.divergence, trace.self_attention, trace.information_contribution) = (None, None, None);
+        for (block, name) in blocks {
+            let error = block.compute(&trace).unwrap_err();
+            assert!(matches!(error, DetectError::NotKept { field } if field == name), "{error}");
+            assert!(error.to_string().contains("read the answer again with it"), "{error}");
+            let asked = signals_of(&[FeatureBlock::Likelihood, block]);
+            let kept = [asked.divergence, asked.self_attention, asked.information_contribution];
+            assert_eq!(kept.iter().filter(|kept| **kept).count(), 1, "{name}");
+        }
+        assert_eq!(
+            signals_of(&[FeatureBlock::Likelihood, FeatureBlock::ContextRatio]),
+            KeptSignals::default()
+        );
+    }
+
+    #[test]
+    fn a_signal_of_the_wrong_length_is_named_with_both_lengths() {
+        let mut trace = trace(&Planted { tokens: 4, ..Planted::default() });
+        trace.self_attention = Some(vec![0.0; 7]);
+        trace.lexical_support.pop();
+        let shape = |block: FeatureBlock| block.compute(&trace).unwrap_err();
+        for (error, expected, found) in
+            [(shape(FeatureBlock::SelfAttention), 8, 7), (shape(FeatureBlock::LexicalSupport), 4, 3)]
+        {
+            let DetectError::TraceShape { expected: wanted, found: came, .. } = error else {
+                panic!("{error}")
+            };
+            assert_eq!((wanted, came), (expected, found));
         }
     }
 
@@ -427,5 +482,13 @@ mod tests {
         trace.entropy_with[2] = f32::INFINITY;
         let error = FeatureBlock::Likelihood.compute(&trace).unwrap_err();
         assert!(matches!(error, DetectError::NotFinite { token: 2, .. }), "{error}");
+        // And its layer, where it has one.
+        let width = trace.hidden_size;
+        trace.states[0].with_references[3 * width] = f32::NAN;
+        let layer = StateLayer::Block(1);
+        for block in [FeatureBlock::Difference { layer }, FeatureBlock::State { layer }] {
+            let said = block.compute(&trace).unwrap_err().to_string();
+            assert!(said.contains("block-1") && said.contains("token 3"), "{said}");
+        }
     }
 }

@@ -224,7 +224,7 @@ mod tests {
 
     fn identity() -> ModelIdentity {
         let shape = ModelShape { layers: 2, heads: 2, hidden_size: 4 };
-        ModelIdentity { name: "tiny".to_owned(), hash: "aa11".to_owned(), shape }
+        ModelIdentity { name: "tiny".to_owned(), hash: "aa11".to_owned(), shape, text: None }
     }
 
     fn card(blocks: Vec<FeatureBlock>) -> TokenHeadCard {

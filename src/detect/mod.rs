@@ -36,7 +36,7 @@ mod stored_rows;
 pub(crate) mod synthetic;
 
 pub use answer_head::{AnswerFeatures, AnswerHead, AnswerHeadCard, answer_vector};
-pub use card::{Making, ModelIdentity};
+pub use card::{Making, ModelIdentity, TextIdentity};
 pub use cortex::{CortexSettings, difference, layer_name, residual};
 pub use detector::{Detector, NegativeLogLikelihood};
 pub use error::DetectError;

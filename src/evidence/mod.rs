@@ -21,6 +21,6 @@ pub use highlighting::{HighlightingError, LabelledAnswers, labelled_answers, sco
 pub use record::{
     ChunkEvidence, DetectorScores, Evidence, LabelledSpan, Lookback, Provenance, Reading, SCHEMA, Status,
 };
-pub use run_file::{RunFile, read_run};
-pub use store::{EvidenceError, is_evidence, parse_line, write_line};
+pub use run_file::{HashedRun, RunFile, read_hashed_run, read_run};
+pub use store::{EvidenceError, LONGEST_LINE, is_evidence, parse_line, read_line, write_line};
 pub use thresholds::Thresholds;

@@ -1,13 +1,14 @@
 //! A run of evidence read piece by piece, so that its first lines can be looked at while the rest comes.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 use std::path::Path;
 
 use rayon::prelude::*;
+use sha2::{Digest, Sha256};
 
 use super::record::Evidence;
-use super::store::{EvidenceError, parse_line};
+use super::store::{EvidenceError, parse_line, read_line};
 use crate::text::visible_path;
 
 /// Lines parsed side by side.
@@ -26,6 +27,9 @@ pub struct RunFile {
     /// What ended the reading early; told once the lines before it are taken.
     failed: Option<EvidenceError>,
     torn: Option<String>,
+    hash: Sha256,
+    /// Whether the end of the file was reached.
+    whole: bool,
 }
 
 impl RunFile {
@@ -44,7 +48,14 @@ impl RunFile {
             ended: false,
             failed: None,
             torn: None,
+            hash: Sha256::new(),
+            whole: false,
         })
+    }
+
+    /// SHA-256 of the file's bytes in hexadecimal, once all of them are read.
+    pub fn sha256(&self) -> Option<String> {
+        self.whole.then(|| self.hash.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
     /// At most `most` further records, in order; none at the end. They are parsed side by side.
@@ -96,7 +107,7 @@ impl RunFile {
         let mut bytes = Vec::new();
         while lines.len() < most && !self.ended {
             bytes.clear();
-            let count = match self.reader.read_until(b'\n', &mut bytes) {
+            let count = match read_line(&mut self.reader, &mut bytes) {
                 Ok(count) => count,
                 Err(source) => {
                     self.ended = true;
@@ -105,8 +116,10 @@ impl RunFile {
             };
             if count == 0 {
                 self.ended = true;
+                self.whole = true;
                 break;
             }
+            self.hash.update(&bytes);
             self.read += count as u64;
             self.line += 1;
             let text = String::from_utf8_lossy(&bytes);
@@ -120,14 +133,32 @@ impl RunFile {
 
 /// Reads a whole run. A torn last line (a run that was killed while writing) is left out and said.
 pub fn read_run(path: &Path) -> Result<(Vec<Evidence>, Option<String>), EvidenceError> {
+    let run = read_hashed_run(path)?;
+    Ok((run.evidence, run.notice))
+}
+
+/// A run with the hash of its file.
+#[derive(Debug)]
+pub struct HashedRun {
+    pub evidence: Vec<Evidence>,
+    /// Says that a torn last line was left out.
+    pub notice: Option<String>,
+    /// SHA-256 of the file's bytes, in hexadecimal.
+    pub sha256: String,
+}
+
+/// [`read_run`], with the hash of what was read.
+pub fn read_hashed_run(path: &Path) -> Result<HashedRun, EvidenceError> {
     let mut file = RunFile::open(path)?;
-    let mut run = Vec::new();
+    let mut evidence = Vec::new();
     loop {
         let records = file.next_records(RECORDS_AT_ONCE)?;
-        if records.is_empty() {
-            return Ok((run, file.torn().map(str::to_owned)));
+        // Lines may be left where all of a piece was torn or blank.
+        if records.is_empty() && file.ended {
+            let sha256 = file.sha256().unwrap_or_default();
+            return Ok(HashedRun { evidence, notice: file.torn, sha256 });
         }
-        run.extend(records);
+        evidence.extend(records);
     }
 }
 
@@ -200,6 +231,18 @@ mod tests {
         // A first line that is cut off is no run at all.
         let (_folder, path) = written(&lines[0].as_bytes()[..40]);
         assert!(read_run(&path).is_err());
+    }
+
+    #[test]
+    fn the_hash_is_that_of_all_bytes_and_known_at_the_end_only() {
+        let text = format!("\n{}\n  \n{}", golden(), "{\"torn");
+        let (_folder, path) = written(text.as_bytes());
+        let expected: String =
+            Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(read_hashed_run(&path).unwrap().sha256, expected);
+        let mut file = RunFile::open(&path).unwrap();
+        file.next_records(1).unwrap();
+        assert_eq!(file.sha256(), None);
     }
 
     #[test]

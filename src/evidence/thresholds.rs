@@ -18,6 +18,10 @@ pub struct Thresholds {
     pub rho_answer: f64,
     /// An answer is called consistent iff its factuality is at least this, in [0, 1].
     pub factuality: f64,
+    /// Certified level of the highlighting that `token` follows; `None`: `token` was chosen by hand. It
+    /// decides nothing by itself: whether it is in force is for a calibration to say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beta: Option<f64>,
     /// Name of the detector whose scores are shown; `None`: the first of the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detector: Option<String>,
@@ -31,6 +35,7 @@ impl Default for Thresholds {
             rho: 0.993,
             rho_answer: 0.93,
             factuality: 0.5,
+            beta: None,
             detector: None,
         }
     }

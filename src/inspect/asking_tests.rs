@@ -38,7 +38,7 @@ fn inspector(model: &LanguageModel) -> Inspector<'_> {
     let source = ChunkSource {
         corpus: Some(corpus.unwrap()),
         certificate: Certificate::Absent("none here".to_owned()),
-        top_k: 5,
+        ..ChunkSource::nothing(5, "no scores came with the data")
     };
     let provenance = Provenance { model: Some("tiny".to_owned()), ..Provenance::default() };
     Inspector::new(source, provenance).with_model(model, Detectors::untrained())

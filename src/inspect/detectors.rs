@@ -5,19 +5,26 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use crate::detect::{
-    AnswerHead, DetectError, Detector, ModelIdentity, NegativeLogLikelihood, TokenHead, TokenHeadCard,
-    signals_of,
+    AnswerHead, AnswerHeadCard, DetectError, Detector, ModelIdentity, NegativeLogLikelihood, TokenHead,
+    TokenHeadCard, signals_of,
 };
 use crate::evidence::Thresholds;
 use crate::model::StateLayer;
 use crate::reading::KeptSignals;
 
 use super::InspectError;
+use crate::disk::read_regular;
+
+/// Most bytes of a head: one over all layers of a large model has some 30 MB.
+const LARGEST_HEAD: u64 = 512 << 20;
 
 const SHIPPED_TOKEN_HEAD: &[u8] =
     include_bytes!("../../assets/heads/smollm2-135m-instruct/token.safetensors");
 const SHIPPED_ANSWER_HEAD: &[u8] =
     include_bytes!("../../assets/heads/smollm2-135m-instruct/answer.safetensors");
+
+/// Name of the heads inside the program.
+pub const SHIPPED_HEADS: &str = "smollm2-135m-instruct";
 
 /// Where heads come from.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -66,6 +73,17 @@ impl HeadFiles {
         Ok(TokenHead::card_of(&self.token)?)
     }
 
+    /// What the answer head is.
+    pub fn answer_card(&self) -> Result<AnswerHeadCard, InspectError> {
+        Ok(AnswerHead::card_of(&self.answer)?)
+    }
+
+    /// Whether both heads are whole and made for `model`; the reason where they are not.
+    pub fn fit(&self, model: &ModelIdentity) -> Result<(), InspectError> {
+        Detectors::bind(self, model)?;
+        Ok(())
+    }
+
     /// The thresholds the token head was made for.
     pub fn thresholds(&self) -> Result<Thresholds, InspectError> {
         let card = self.card()?;
@@ -79,7 +97,8 @@ impl HeadFiles {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, InspectError> {
-    std::fs::read(path).map_err(|source| InspectError::Head { path: crate::text::visible_path(path), source })
+    read_regular(path, LARGEST_HEAD)
+        .map_err(|source| InspectError::Head { path: crate::text::visible_path(path), source })
 }
 
 /// Detectors bound to a model.

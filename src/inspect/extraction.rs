@@ -3,9 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::data::{Dataset, Example, Row};
-use crate::detect::{ModelIdentity, ModelShape, signals_of};
-use crate::model::{LanguageModel, StateLayer};
-use crate::reading::Reader;
+use crate::detect::{ModelIdentity, ModelShape, TextIdentity, signals_of};
+use crate::model::{
+    CacheDirectory, LanguageModel, ModelConfig, ModelError, ModelLocation, ModelSummary, ModelTextError,
+    StateLayer, TextModel,
+};
+use crate::reading::{Reader, prompt_form};
 use crate::text::visible_line;
 
 use super::InspectError;
@@ -48,24 +51,46 @@ pub struct Extraction {
 }
 
 /// Who a model is, for heads and stores.
-#[must_use]
-pub fn identity(model: &LanguageModel) -> ModelIdentity {
-    let config = model.decoder.config();
-    ModelIdentity {
-        name: model.text.facts.name.clone(),
-        hash: model.text.facts.short_hash().to_owned(),
+///
+/// # Errors
+/// A tokenizer that cannot tokenise.
+pub fn identity(model: &LanguageModel) -> Result<ModelIdentity, ModelError> {
+    Ok(identity_of(&model.text, model.decoder.config())?)
+}
+
+/// Who the model at `location` is, from its headers, tokenizer and template; no weights are loaded.
+///
+/// # Errors
+/// What cannot be opened.
+pub fn identity_at(location: &ModelLocation, cache: &CacheDirectory) -> Result<ModelIdentity, ModelError> {
+    let summary = ModelSummary::of(location)?;
+    Ok(identity_of(&TextModel::open(location, cache)?, &summary.config)?)
+}
+
+fn identity_of(text: &TextModel, config: &ModelConfig) -> Result<ModelIdentity, ModelTextError> {
+    let fingerprint = text.fingerprint()?;
+    Ok(ModelIdentity {
+        name: text.facts.name.clone(),
+        hash: text.facts.short_hash().to_owned(),
         shape: ModelShape { layers: config.layers, heads: config.heads, hidden_size: config.hidden_size },
-    }
+        text: Some(TextIdentity {
+            tokenizer: fingerprint.tokenizer,
+            template: fingerprint.template,
+            prompt: prompt_form(),
+        }),
+    })
 }
 
 /// The header of a store for `dataset` read by `model`: states after the final norm and at three
 /// quarters of the depth.
-#[must_use]
-pub fn store_header(model: &LanguageModel, dataset: &Dataset) -> StoreHeader {
+///
+/// # Errors
+/// As [`identity`].
+pub fn store_header(model: &LanguageModel, dataset: &Dataset) -> Result<StoreHeader, ModelError> {
     let layers = StoreHeader::default_layers(model.decoder.config().layers);
-    let mut header = StoreHeader::new(identity(model), dataset.hash.clone(), &layers);
+    let mut header = StoreHeader::new(identity(model)?, dataset.hash.clone(), &layers);
     header.settings.insert("data".to_owned(), dataset.name.clone());
-    header
+    Ok(header)
 }
 
 /// Reads every labelled answer that is not in `store` yet. Examples without passages of their own get
@@ -113,11 +138,11 @@ pub fn extract(
         }
         let Some((first, _)) = run.first() else { continue };
         let retrieved = match corpus {
-            Some(corpus) if first.passages.is_empty() => corpus.retrieve(&first.question, top_k)?.0,
+            Some(corpus) if first.passages.is_empty() => corpus.retrieve(&first.question, top_k)?.chunks,
             _ => Vec::new(),
         };
         let passages: Vec<&str> = if first.passages.is_empty() {
-            retrieved.iter().map(|hit| hit.chunk.text.as_str()).collect()
+            retrieved.iter().map(|chunk| &*chunk.text).collect()
         } else {
             first.passages.iter().map(|passage| passage.text.as_str()).collect()
         };

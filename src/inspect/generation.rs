@@ -16,6 +16,7 @@ const FILTER: &str = "generation_filter";
 const GENERATED_FROM: &str = "generated_from";
 const REASONING: &str = "generated_reasoning";
 const NO_PASSAGE: &str = "no passage";
+const TRUSTED_AT: &str = "chunks trusted at alpha ";
 
 /// Round what a reasoning model writes before its answer (Qwen3, DeepSeek-R1).
 const THINKING: (&str, &str) = ("<think>", "</think>");
@@ -35,7 +36,7 @@ impl ChunkFilter {
         match self {
             Self::All => "all chunks".to_owned(),
             Self::Trusted(alpha) => {
-                format!("chunks trusted at alpha {}", f64::from(alpha.thousandths()) / 1000.0)
+                format!("{TRUSTED_AT}{}", f64::from(alpha.thousandths()) / 1000.0)
             }
         }
     }
@@ -104,13 +105,10 @@ impl Generation {
             }
             StopReason::StopToken => {}
         }
-        let (reasoning, text) = match without_reasoning(&written.generated.text) {
-            Some(parts) => parts,
-            None => {
-                let reason = "the model had not ended its reasoning when its answer was cut; \
-                              --max-new-tokens gives it more";
-                return nothing(evidence, reason.to_owned());
-            }
+        let Some((reasoning, text)) = without_reasoning(&written.generated.text) else {
+            let reason = "the model had not ended its reasoning when its answer was cut; --max-new-tokens gives \
+                          it more";
+            return nothing(evidence, reason.to_owned());
         };
         if text.trim().is_empty() {
             return nothing(evidence, "the model ended its answer before the first word".to_owned());
@@ -160,6 +158,45 @@ fn nothing(evidence: &mut Evidence, reason: String) -> bool {
     evidence.status = Status::Partial;
     evidence.reason = Some(reason);
     false
+}
+
+/// An answer that was written from other chunks than those that are trusted now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StaleAnswer {
+    /// The alpha whose trusted chunks it was written from.
+    pub written_at: Alpha,
+    /// How many these are.
+    pub written_from: usize,
+    /// How many chunks are trusted now, and how many of these were not read when it was written.
+    pub trusted: usize,
+    pub unread: usize,
+}
+
+/// Whether at `alpha` other chunks are trusted than those that the answer was written from. `None` also for
+/// answers of the data, and for those written from all chunks whatever their certificate.
+#[must_use]
+pub fn stale_answer(evidence: &Evidence, alpha: Alpha) -> Option<StaleAnswer> {
+    evidence.answer.as_ref()?;
+    let ChunkFilter::Trusted(written_at) = filter_of(evidence)? else { return None };
+    let then = ChunkFilter::Trusted(written_at);
+    let now = ChunkFilter::Trusted(alpha);
+    let admitted = |filter: ChunkFilter| evidence.chunks.iter().filter(move |chunk| filter.admits(chunk));
+    let (written_from, trusted) = (admitted(then).count(), admitted(now).count());
+    let unread = admitted(now).filter(|chunk| !then.admits(chunk)).count();
+    // The trusted chunks at two levels lie inside each other: as many means the same.
+    (written_from != trusted).then_some(StaleAnswer { written_at, written_from, trusted, unread })
+}
+
+/// Which chunks the provenance of a record says that its answer was written from.
+fn filter_of(evidence: &Evidence) -> Option<ChunkFilter> {
+    let said = evidence.provenance.settings.get(FILTER)?;
+    if *said == ChunkFilter::All.describe() {
+        return Some(ChunkFilter::All);
+    }
+    let level: f64 = said.strip_prefix(TRUSTED_AT)?.parse().ok()?;
+    (0.0..=1.0)
+        .contains(&level)
+        .then(|| ChunkFilter::Trusted(Alpha::from_thousandths((level * 1000.0).round() as u16)))
 }
 
 /// Whether the answer of a record was written by a model here.

@@ -8,7 +8,6 @@ use super::*;
 use crate::certify::PValue;
 use crate::data::{Example, Passage, Row};
 use crate::evidence::Provenance;
-use crate::inspect::certificate::Certificate;
 use crate::inspect::chunks::ChunkSource;
 use crate::inspect::detectors::Detectors;
 use crate::inspect::inspector::Inspector;
@@ -65,8 +64,7 @@ fn generation(filter: ChunkFilter) -> Generation {
 }
 
 fn inspector(model: &LanguageModel, filter: ChunkFilter) -> Inspector<'_> {
-    let source =
-        ChunkSource { corpus: None, certificate: Certificate::Absent("none here".to_owned()), top_k: 5 };
+    let source = ChunkSource::nothing(5, "none here");
     let provenance = Provenance { model: Some("tiny".to_owned()), ..Provenance::default() };
     Inspector::new(source, provenance)
         .with_model(model, Detectors::untrained())
@@ -161,4 +159,30 @@ fn what_a_reasoning_model_thinks_is_kept_apart_from_its_answer() {
         Some((Some("The list says\nnine."), "At <think>."))
     );
     assert_eq!(without_reasoning("<think>The list says"), None);
+}
+
+#[test]
+fn an_answer_is_stale_where_other_chunks_are_trusted_than_it_was_written_from() {
+    let line = include_str!("../../tests/golden/run.jsonl").lines().next().unwrap();
+    let mut evidence = crate::evidence::parse_line(line, 1).unwrap();
+    let chunk = evidence.chunks[0].clone();
+    let with = |count| ChunkEvidence { p_value: Some(PValue { count, out_of: 100 }), ..chunk.clone() };
+    evidence.chunks = vec![with(80), with(30), with(5), ChunkEvidence { p_value: None, ..chunk.clone() }];
+    let alpha = Alpha::from_thousandths;
+    assert_eq!(stale_answer(&evidence, alpha(100)), None, "the answer came with the data");
+    let mut said = |filter: ChunkFilter| {
+        evidence.provenance.settings.insert(FILTER.to_owned(), filter.describe());
+        evidence.clone()
+    };
+    let from_all = said(ChunkFilter::All);
+    assert_eq!(stale_answer(&from_all, alpha(999)), None);
+    let from_two = said(ChunkFilter::Trusted(alpha(125)));
+    assert_eq!(stale_answer(&from_two, alpha(125)), None);
+    assert_eq!(stale_answer(&from_two, alpha(299)), None, "the same two");
+    let stale =
+        |trusted, unread| Some(StaleAnswer { written_at: alpha(125), written_from: 2, trusted, unread });
+    assert_eq!(stale_answer(&from_two, alpha(300)), stale(1, 0));
+    assert_eq!(stale_answer(&from_two, alpha(20)), stale(3, 1));
+    evidence.provenance.settings.insert(FILTER.to_owned(), "chunks trusted at alpha many".to_owned());
+    assert_eq!(stale_answer(&evidence, alpha(20)), None);
 }

@@ -177,7 +177,7 @@ pub fn bind_detectors(
     source: &HeadSource,
     files: &HeadFiles,
 ) -> Result<(Detectors, Option<String>), InspectError> {
-    let identity: ModelIdentity = identity(model);
+    let identity: ModelIdentity = identity(model)?;
     match Detectors::bind(files, &identity) {
         Ok(detectors) => Ok((detectors, None)),
         Err(error) if *source == HeadSource::Shipped => Ok((

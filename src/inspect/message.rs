@@ -1,5 +1,6 @@
 //! What the pipeline tells whoever watches it.
 
+use super::certificate::CertificateSummary;
 use crate::evidence::Evidence;
 
 /// One message of a running inspection, in the order in which things happen.
@@ -9,6 +10,8 @@ pub enum Message {
     Stage(String),
     /// The examples that will come, in file order, before any evidence exists.
     Planned(Vec<Planned>),
+    /// What certifies the chunks, as soon as it is known.
+    Certified(Box<CertificateSummary>),
     /// Evidence of one row: first without a reading (chunks only), later with it. Replaces what was
     /// there for the same row.
     Evidence(Box<Evidence>),

@@ -70,7 +70,8 @@ impl<'p> ModelSlot<'p> {
             model
         } else {
             send(Message::Stage(format!("loading {}", facts.name)));
-            let model = LanguageModel::open_on(location, &self.plan.cache, self.plan.placement)?;
+            let model = LanguageModel::open_on(location, &self.plan.cache, self.plan.placement)?
+                .reading_at_most(self.plan.context);
             self.model.get_or_init(|| model)
         };
         let (detectors, notice) = bind_detectors(model, &self.plan.heads, self.heads)?;

@@ -3,6 +3,8 @@
 //! They are those of `RAGTruth`'s question answering prompts, byte for byte, because the shipped heads
 //! were trained on readings of such prompts: another wording would be another distribution.
 
+use sha2::{Digest, Sha256};
+
 use crate::model::{SegmentKind, UserTurn};
 
 const QUESTION_INTRODUCTION: &str = "Briefly answer the following question:\n";
@@ -10,6 +12,21 @@ const CLOSING: &str = "In case the passages do not contain the necessary informa
                        please reply with: \"Unable to answer based on given passages.\"\noutput:";
 const NUMBER_WORDS: [&str; 11] =
     ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+
+/// Name of the wording and a hash over it: a head that was trained on readings of another wording is another head.
+#[must_use]
+pub fn prompt_form() -> String {
+    let passages: Vec<&str> = vec!["PASSAGE"; 12];
+    let turns = [0, 1, 3, 12].map(|count| with_references("QUESTION", &passages[..count]));
+    let mut hasher = Sha256::new();
+    for turn in turns.iter().chain([&without_references("QUESTION")]) {
+        hasher.update(&turn.text);
+        hasher.update([0]);
+    }
+    let digest = hasher.finalize();
+    let hash: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    format!("ragtruth-question-answering/{hash}")
+}
 
 /// The prompt with references: question, then the passages in rank order.
 #[must_use]
@@ -81,6 +98,12 @@ mod tests {
             .map(|(_, range)| &turn.text[range.clone()])
             .collect();
         assert_eq!(chunks, ["It was 1931.", "No, 1932.", "Or later."]);
+    }
+
+    /// Heads name it. A change of the wording is a change of the distribution: train the shipped heads again.
+    #[test]
+    fn the_wording_is_the_one_that_the_shipped_heads_were_trained_on() {
+        assert_eq!(prompt_form(), "ragtruth-question-answering/c2d45359edb7ce50");
     }
 
     #[test]

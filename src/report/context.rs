@@ -15,9 +15,15 @@ pub struct Context {
     /// Date of the report, in the caller's words. `None` keeps equal reports equal byte for byte.
     #[serde(default)]
     pub date: Option<String>,
+    /// The file of evidence; `None` while there was none, as in an inspection that was not stored.
+    #[serde(default)]
+    pub run: Option<RunFacts>,
     /// The calibration behind the p-values; `None` when no calibration was given.
     #[serde(default)]
     pub certificate: Option<CertificateFacts>,
+    /// The calibration behind the token threshold; `None` when the threshold is a number that was chosen.
+    #[serde(default)]
+    pub highlighting: Option<HighlightingFacts>,
     /// Finished sentences that say exactly what is guaranteed at the report's thresholds, and what is
     /// not. They are shown word for word; none is added or inferred.
     #[serde(default)]
@@ -25,6 +31,24 @@ pub struct Context {
     /// Anything else a reader should know, in plain words.
     #[serde(default)]
     pub notes: Vec<String>,
+}
+
+/// The file of evidence that a report is about.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct RunFacts {
+    /// As it was named.
+    pub file: String,
+    /// SHA-256 of its bytes, in hexadecimal.
+    pub sha256: String,
+}
+
+/// The calibration of the highlighting and what it was asked for.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct HighlightingFacts {
+    /// Share of unsupported tokens that may be missed in expectation.
+    pub beta: f64,
+    /// SHA-256 of the calibration file, in hexadecimal.
+    pub sha256: String,
 }
 
 /// The calibration behind the chunks' p-values.

@@ -14,6 +14,7 @@ use super::marking::segments;
 use super::number::{ABSENT, three_or_absent};
 use super::record::{ExampleReport, Report, SpanReport};
 use super::sentence;
+use super::statement;
 use escape::{inline, lines, strong};
 
 /// Characters of a question or a passage in a table cell.
@@ -34,6 +35,7 @@ pub fn markdown(evidence: &[Evidence], thresholds: &Thresholds, context: &Contex
     for (at, example) in report.examples.iter().enumerate() {
         section(&mut out, &report, example, at + 1);
     }
+    out.push_str(&statement::comment(&report));
     out
 }
 

@@ -12,6 +12,8 @@
 //! | [`json`] | other programs; see [`Report`] for the layout |
 //! | [`exports`] | files that other tools read: tables, annotations, code scanning |
 //! | [`plain`] | terminals without a screen, and screen readers |
+//!
+//! [`verify`] holds a written page, Markdown or JSON against the evidence again.
 
 mod context;
 mod excerpt;
@@ -25,9 +27,11 @@ mod plain;
 mod provenance;
 mod record;
 mod sentence;
+mod statement;
 mod summary;
+pub mod verify;
 
-pub use context::{CertificateFacts, Context};
+pub use context::{CertificateFacts, Context, HighlightingFacts, RunFacts};
 pub use html::html;
 pub use json::json;
 pub use markdown::markdown;

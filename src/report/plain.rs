@@ -20,7 +20,8 @@ const PASSAGE_SHOWN: usize = 240;
 const SPAN_SHOWN: usize = 200;
 
 /// The report as text without colours or escape sequences, numbered and indented: data text is always
-/// indented, so it cannot pass for a line of the report. Flagged spans read `[!unsupported 0.91: words]`.
+/// indented, so it cannot pass for a line of the report. Flagged spans read
+/// `[!unsupported 0.91]words[/]`.
 #[must_use]
 pub fn plain(evidence: &[Evidence], thresholds: &Thresholds, context: &Context) -> String {
     let report = Report::new(evidence, thresholds, context);
@@ -29,6 +30,10 @@ pub fn plain(evidence: &[Evidence], thresholds: &Thresholds, context: &Context) 
     for (at, example) in report.examples.iter().enumerate() {
         out.push('\n');
         section(&mut out, &report, example, at + 1);
+    }
+    if !report.examples.is_empty() {
+        line(&mut out, "");
+        line(&mut out, &one_line(&sentence::provenance(&report)));
     }
     if !context.command.is_empty() {
         line(&mut out, "");
@@ -115,7 +120,7 @@ fn answer(out: &mut String, example: &ExampleReport) {
         let text = shown(segment.text);
         match segment.flagged.and_then(|at| example.spans.get(at)).and_then(|span| span.score) {
             Some(score) => {
-                let _ = write!(marked, "[!unsupported {}: {text}]", two(score));
+                let _ = write!(marked, "[!unsupported {}]{text}[/]", two(score));
             }
             None => marked.push_str(&text),
         }
@@ -124,14 +129,19 @@ fn answer(out: &mut String, example: &ExampleReport) {
     indented(out, &marked);
 }
 
-/// Data text with its lines. `[!` in the data reads `[\!`: only the report itself opens a mark.
+/// Data text with its lines. `[!` and `[/` in the data read `[\!` and `[\/`: only the report itself opens
+/// and closes a mark.
 fn shown(text: &str) -> String {
-    text::visible(text).replace("[!", "[\\!")
+    unmarked(&text::visible(text))
+}
+
+fn unmarked(text: &str) -> String {
+    text.replace("[!", "[\\!").replace("[/", "[\\/")
 }
 
 /// The same as one line.
 fn one_line(text: &str) -> String {
-    text::visible_line(text).replace("[!", "[\\!")
+    unmarked(&text::visible_line(text))
 }
 
 fn span_line(name: &str, span: &SpanReport) -> String {

@@ -1,6 +1,7 @@
 //! The sentences that all faces share, so that no face says more than another.
 
 use crate::certify::Alpha;
+use crate::certify::guarantee::{NO_CALIBRATION, NOT_STATED};
 use crate::evidence::{Status, Thresholds};
 
 use super::context::{CertificateFacts, Context};
@@ -76,8 +77,8 @@ pub fn guarantees(context: &Context) -> Vec<String> {
         return context.guarantees.clone();
     }
     vec![match context.certificate {
-        None => "Nothing is guaranteed: this report was made without a calibration.".to_string(),
-        Some(_) => "No guarantee is stated: the calibration came without one.".to_string(),
+        None => NO_CALIBRATION.to_string(),
+        Some(_) => NOT_STATED.to_string(),
     }]
 }
 
@@ -268,8 +269,36 @@ pub fn origin(report: &Report) -> Vec<String> {
         Some(date) => format!("Made by {made_by}, {date}."),
         None => format!("Made by {made_by}."),
     }];
+    if let Some(run) = &context.run {
+        lines.push(format!("Evidence: {}, SHA-256 {}.", run.file, run.sha256));
+    }
+    if let Some(highlighting) = &context.highlighting {
+        lines.push(format!(
+            "Calibration of the highlighting: SHA-256 {}, beta {}.",
+            highlighting.sha256, highlighting.beta
+        ));
+    }
     lines.extend(context.notes.iter().cloned());
     lines
+}
+
+/// Where the evidence came from, as one sentence.
+pub fn provenance(report: &Report) -> String {
+    let all = report.examples.len();
+    let fact = |field: &super::provenance::ProvenanceField| {
+        let mut values: Vec<String> = field
+            .values
+            .iter()
+            .map(|(value, records)| {
+                if *records == all { value.clone() } else { format!("{value} ({records} of {all} records)") }
+            })
+            .collect();
+        if field.unknown > 0 {
+            values.push(format!("not recorded ({} of {all} records)", field.unknown));
+        }
+        format!("{} {}", field.name, values.join(" and "))
+    };
+    format!("Provenance: {}.", report.provenance.iter().map(fact).collect::<Vec<_>>().join("; "))
 }
 
 /// A reason as part of a sentence that brings its own full stop.

@@ -40,13 +40,16 @@ pub use heat_scale::Scale;
 pub use hit::{HitMap, Limits, Target};
 pub use marks_writer::KeptMarks;
 pub use model::{
-    Annotating, AskDialog, AskState, Asked, AttentionCursor, Dialog, DialogItem, ExportDialog, ExportField,
-    ExportScope, ExportStage, Filter, Guarantee, LineInput, Model, Overlay, Pane, Phase, Row, Rows, RunState,
-    SliderEffect, SliderName, Strip, Subject, Tally, Toast, TokenUnits, Tone,
+    Annotating, AnswerView, AskDialog, AskState, Asked, AttentionCursor, AttentionView, CertificateFigures,
+    Certification, CertifiedLevel, Chosen, Compared, Comparison, Curve, CurvePoint, Dialog, DialogItem,
+    ExportDialog, ExportField, ExportScope, ExportStage, Figures, Filter, GroupRate, Guarantee, Highlighting,
+    Histogram, LineInput, Lock, Model, Overlay, Overview, OverviewList, Page, Pages, Pane, Partner, Passage,
+    Phase, Rate, Row, Rows, RunState, SecondOpinion, Share, Show, SliderEffect, SliderName, Sort, Strip,
+    Subject, Tally, Toast, TokenUnits, Tone, WorstAnswer,
 };
 pub use picture::svg;
 pub use session::{Export, ExportRequest, Outcome, Session, TuiError, run};
-pub use theme::{ColourDepth, Role, Theme, ThemeChoice};
+pub use theme::{Borders, ColourDepth, Palette, Role, Theme, ThemeChoice};
 pub use update::{
     Effect, Existing, ExportFailure, ExportOrder, update, why_not_again, why_not_ask, why_not_mark,
 };

@@ -22,11 +22,12 @@ use super::action::{Action, ExportKind};
 use super::event::{self, Event};
 use super::hit::HitMap;
 use super::marks_writer::{KeptMarks, MarksWriter};
-use super::model::{Guarantee, Model, Phase};
+use super::model::{Guarantee, Highlighting, Model, Phase};
 use super::terminal::{self, FrameWriter, TerminalGuard};
-use super::theme::{ColourDepth, Theme, ThemeChoice};
+use super::theme::{Borders, ColourDepth, Theme, ThemeChoice};
 use super::update::{self, Effect, Existing, ExportFailure, ExportOrder};
 use super::{clipboard, views};
+use crate::certify::highlighting::HighlightingArtefact;
 use crate::evidence::{Evidence, Thresholds};
 use crate::inspect::{AnswerNews, Message, Request};
 
@@ -69,12 +70,15 @@ pub struct Session {
     pub cancel: Arc<AtomicBool>,
     /// What is guaranteed at an alpha, in plain sentences, the most important first.
     pub guarantee: Guarantee,
+    /// A calibration of the highlighting: with it a certified level can set the token threshold.
+    pub highlighting: Option<HighlightingArtefact>,
     pub export: Export,
     /// Where questions go, or why none can be asked. When the sender is dropped, nobody asks any more.
     pub asking: Result<Sender<Request>, String>,
     /// Marks of the reader, and where they are kept.
     pub marks: KeptMarks,
     pub theme: ThemeChoice,
+    pub borders: Borders,
     /// `None`: found out from the environment.
     pub depth: Option<ColourDepth>,
 }
@@ -120,7 +124,9 @@ pub fn run(session: Session) -> Result<Outcome, TuiError> {
     if !io::stdout().is_terminal() {
         return Err(TuiError::NotATerminal);
     }
-    let theme = Theme::choose(session.theme, session.depth, &|name| std::env::var(name).ok());
+    let variable = |name: &str| std::env::var(name).ok();
+    let (ascii, why_ascii) = session.borders.in_ascii(&variable);
+    let theme = Theme { ascii, ..Theme::choose(session.theme, session.depth, &variable) };
     // The theme has decided about colour. crossterm's own NO_COLOR writes empty colour codes, which
     // cancel bold and reverse as well.
     force_color_output(true);
@@ -137,6 +143,12 @@ pub fn run(session: Session) -> Result<Outcome, TuiError> {
     let exports =
         exporter(session.export, sender.clone()).map_err(failed("starting the writer of exports"))?;
     let mut model = Model::new(&session.title, session.thresholds, session.defaults, session.guarantee);
+    if let Some(artefact) = session.highlighting {
+        model.certify_highlighting(Highlighting::new(artefact));
+    }
+    if let Some(why) = why_ascii {
+        update::update(&mut model, Action::Say(why));
+    }
     model.annotating = session.marks.annotating();
     model.notices.extend(session.marks.notices);
     model.asking = session.asking.as_ref().map(drop).map_err(Clone::clone);

@@ -69,6 +69,34 @@ fn the_same_command_gives_the_same_figures_and_another_seed_other_halves() {
 }
 
 #[test]
+fn coverage_over_halves_is_printed_beside_what_was_promised() {
+    let sandbox = Sandbox::new();
+    let common = ["certify", &sample_data(), "--levels", "0.1,0.2", "--repeats", "30", "--output", "c.json"];
+    let ran = sandbox.run(&[&common[..], &["--markdown"]].concat()).code(0);
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert_eq!(lines.len(), 4, "{ran}");
+    let cells = |line: &str| line.split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<String>>();
+    let (names, first, second) = (cells(lines[0]), cells(lines[2]), cells(lines[3]));
+    assert_eq!((names.len(), cells(lines[1]).len()), (first.len(), first.len()), "{ran}");
+    let at = |row: &[String], name: &str| {
+        row[names.iter().position(|found| found == name).unwrap_or_else(|| panic!("no {name} in {ran}"))]
+            .clone()
+    };
+    assert_eq!((at(&first, "alpha"), at(&first, "1 - alpha")), ("0.1".to_owned(), "0.90".to_owned()));
+    assert_eq!((at(&second, "retriever"), at(&second, "K")), ("bm25".to_owned(), "10".to_owned()));
+    let number = |name: &str| at(&first, name).parse::<f64>().unwrap_or_else(|_| panic!("{name} in {ran}"));
+    let error = number("Monte Carlo error");
+    assert!(error > 0.0 && number("coverage") >= 0.9 - 3.0 * error, "{ran}");
+    // The JSON has the same, and only the levels asked for.
+    let certified = sandbox.run(&[&common[..], &["--json", "--force"]].concat()).code(0).json();
+    let rows = certified["diagnostics"]["per_question"]["rows"].as_array().expect("rows").clone();
+    assert_eq!(rows.len(), 2);
+    assert!((rows[0]["coverage"]["value"].as_f64().expect("a number") - number("coverage")).abs() < 1e-4);
+    assert_eq!(certified["verdict"]["alpha"], 100, "the verdict has its own level");
+    sandbox.run(&["certify", &sample_data(), "--levels", "0.1,2"]).code(2).complains(&["2 came"]);
+}
+
+#[test]
 fn a_calibration_is_written_and_never_replaced_unasked() {
     let sandbox = Sandbox::new();
     let data = sample_data();

@@ -102,6 +102,28 @@ fn a_report_turns_beta_into_the_threshold_and_states_the_guarantee() {
 }
 
 #[test]
+fn a_report_with_a_guarantee_is_verified_with_its_calibration_and_only_with_that() {
+    let sandbox = calibrated();
+    let with = ["report", "run.jsonl", "-o", "r.html", "--rho", "0.5", "--beta", "0.1"];
+    sandbox.run(&[&with[..], &["--highlighting", "highlighting.json"]].concat()).code(0);
+    let verify =
+        |more: &[&str]| sandbox.run(&[&["report", "run.jsonl", "--verify", "r.html"], more].concat());
+    verify(&[]).code(2).complains(&["--highlighting FILE", "SHA-256"]);
+    verify(&["--highlighting", "highlighting.json"]).code(0).prints(&["match: "]);
+    // The same promises from another file are another calibration.
+    sandbox.write("other.json", sandbox.read("highlighting.json") + "\n");
+    verify(&["--highlighting", "other.json"]).code(1).prints(&["context.highlighting.sha256"]);
+    let promised = sandbox.read("r.html").replace("is at most 0.1, for", "is at most 0.01, for");
+    sandbox.write("r.html", promised);
+    verify(&["--highlighting", "highlighting.json"]).code(1).prints(&["differs: context.guarantees"]);
+    sandbox.run(&["report", "run.jsonl", "-o", "plain.html"]).code(0);
+    sandbox
+        .run(&["report", "run.jsonl", "--verify", "plain.html", "--highlighting", "highlighting.json"])
+        .code(2)
+        .complains(&["states no calibration"]);
+}
+
+#[test]
 fn no_guarantee_is_stated_for_a_head_calibrated_on_its_training_data() {
     let heads = HeadFiles::read(&HeadSource::Shipped).expect("shipped heads");
     let card = heads.card().expect("a card");

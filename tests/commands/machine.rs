@@ -55,7 +55,7 @@ fn the_doctor_looks_at_everything_and_changes_nothing() {
     let findings = ran.json();
     let what: Vec<&str> =
         findings.as_array().into_iter().flatten().filter_map(|f| f["what"].as_str()).collect();
-    assert_eq!(what, ["cache", "model", "heads", "python", "terminal", "device", "threads"], "{ran}");
+    assert_eq!(what, ["cache", "model", "heads", "python", "terminal", "device", "log", "threads"], "{ran}");
     let of = |name: &str| findings.as_array().and_then(|all| all.iter().find(|f| f["what"] == name)).cloned();
     let found = |name: &str| of(name).unwrap_or_else(|| panic!("no {name} in {ran}"));
     assert_eq!(found("model")["fine"], false, "{ran}");
@@ -86,6 +86,12 @@ fn the_schema_describes_every_field_of_the_golden_run() {
         let list = schema["required"].as_array().expect("a list of required fields");
         assert!(list.iter().any(|name| name == required), "{required} is not required");
     }
+    let of_report = sandbox.run(&["schema", "report"]).code(0).json();
+    let path = repository("tests/golden/run.jsonl").display().to_string();
+    let report = sandbox.run(&["report", &path, "--format", "json", "-o", "-"]).code(0).json();
+    assert!(check(&of_report, &of_report, &report, "") > objects / 2);
+    let of_example = sandbox.run(&["schema", "example"]).code(0).json();
+    check(&of_example, &of_example, &report["examples"][0], "");
     let thresholds = sandbox.run(&["schema", "thresholds"]).code(0).json();
     for name in ["alpha", "token", "rho", "factuality"] {
         assert!(thresholds["properties"][name].is_object(), "{name}");
@@ -141,4 +147,46 @@ fn the_way_of_the_gpus_reads_as_the_cpu_does_and_says_so_line_by_line() {
         assert!(difference <= 1e-4, "{name}: {ran}");
     }
     assert!(value("prefill_capture").parse::<f64>().expect("seconds") > 0.0);
+}
+
+#[test]
+fn every_shell_gets_completions_that_know_every_command() {
+    let sandbox = Sandbox::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        sandbox.run(&["completions", shell]).code(0).prints(&["ragscope", "highlighting", "completions"]);
+    }
+    sandbox.run(&["completions", "csh"]).code(2).complains(&["bash"]);
+}
+
+#[test]
+fn the_manual_has_a_page_for_ragscope_and_one_for_every_command() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["man"]).code(0).prints(&[".TH ragscope", "ragscope\\-score"]);
+    sandbox.run(&["man", "--output", "pages"]).code(0).complains(&["written: "]);
+    let page = sandbox.read("pages/ragscope-report.1");
+    assert!(page.contains("\\-\\-verify"), "{page}");
+    assert!(sandbox.work().join("pages/ragscope-models-fetch.1").exists());
+}
+
+#[test]
+fn a_log_tells_what_ran_and_no_word_of_the_data() {
+    let sandbox = Sandbox::new();
+    sandbox.write("data.jsonl", "{\"question\": \"a secret question?\", \"answer\": 5.5e, \"id\": \"x\"}\n");
+    let log = |level: &str| {
+        let mut command = sandbox.command(&["convert", "data.jsonl", "--format", "ragscope"]);
+        command.env("RAGSCOPE_LOG", level).env("XDG_STATE_HOME", sandbox.work().join(level));
+        command.output().expect("the binary starts");
+        std::fs::read_to_string(sandbox.work().join(level).join("ragscope/ragscope.log")).unwrap_or_default()
+    };
+    assert_eq!(log("off"), "");
+    let told = log("info");
+    for part in ["begins: convert", "convert ended"] {
+        assert!(told.contains(part), "{part:?} not in {told}");
+    }
+    assert!(!told.contains("secret") && !told.contains("5.5e"), "{told}");
+    assert!(log("debug").lines().count() > told.lines().count());
+    let failing = sandbox.run(&["convert", "gone.jsonl"]).code(3);
+    assert!(failing.stdout.is_empty(), "{failing}");
+    let home = std::fs::read_dir(sandbox.work().join("../home/.local/state/ragscope")).expect("the state");
+    assert_eq!(home.count(), 1, "an error is kept by default");
 }

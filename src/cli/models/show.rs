@@ -4,8 +4,8 @@ use clap::Args;
 use indicatif::HumanBytes;
 use serde::Serialize;
 
-use crate::detect::{ModelIdentity, ModelShape};
-use crate::inspect::HeadFiles;
+use crate::detect::TextIdentity;
+use crate::inspect::{HeadFiles, identity_at};
 use crate::model::{CacheDirectory, ModelError, ModelLocation, ModelSummary, TextModelFacts};
 use crate::text::visible_line;
 
@@ -31,6 +31,9 @@ struct Shown {
     name: String,
     path: String,
     sha256: String,
+    /// What heads name beside the weights.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<TextIdentity>,
     architecture: &'static str,
     layers: usize,
     heads: usize,
@@ -76,11 +79,7 @@ pub fn run(shared: &Shared, cache: &CacheDirectory, arguments: &ShowArguments) -
     let facts =
         TextModelFacts::of(&location, cache).map_err(|error| Failure::model(ModelError::from(error)))?;
     let config = &summary.config;
-    let identity = ModelIdentity {
-        name: facts.name.clone(),
-        hash: facts.short_hash().to_owned(),
-        shape: ModelShape { layers: config.layers, heads: config.heads, hidden_size: config.hidden_size },
-    };
+    let identity = identity_at(&location, cache).map_err(Failure::model)?;
     let mut fitting = Vec::new();
     // Heads that cannot be read say nothing against the model.
     let unfit = match HeadFiles::read(&head_source(shared)).and_then(|files| files.card()) {
@@ -124,6 +123,7 @@ pub fn run(shared: &Shared, cache: &CacheDirectory, arguments: &ShowArguments) -
         },
         heads_that_fit: fitting,
         heads_that_do_not: unfit,
+        text: identity.text,
         sha256: facts.sha256,
         name: facts.name,
     };
@@ -136,6 +136,11 @@ fn text(shown: &Shown) -> String {
     line("name", shown.name.clone());
     line("path", shown.path.clone());
     line("sha256", shown.sha256.clone());
+    if let Some(text) = &shown.text {
+        line("tokenizer", text.tokenizer.clone());
+        line("chat template", text.template.clone());
+        line("prompt form", text.prompt.clone());
+    }
     line("architecture", shown.architecture.to_owned());
     line("layers", shown.layers.to_string());
     line(

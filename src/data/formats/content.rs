@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::io::{BufRead, Read};
 
 use crate::data::error::{DataError, shown};
 use crate::data::json::{Json, Object, Tolerated, parse};
@@ -141,7 +142,10 @@ impl Content {
                 }
             }
             Self::Table { delimiter } => {
-                for row in table_rows(file, *delimiter, &mut Notices::default())?.take(most) {
+                let mut rows = table(file, *delimiter, &mut Notices::default())?;
+                for _ in 0..most {
+                    let Some(row) = rows.next(&mut Notices::default()) else { break };
+                    let row = row?;
                     take(row.fields.map(Cow::Owned), row.line);
                 }
             }
@@ -166,7 +170,10 @@ impl Content {
     pub(crate) fn rows(&self, file: &SourceFile, notices: &mut Notices) -> Result<Vec<SourceRow>, DataError> {
         match self {
             Self::Lines => lines(file, notices),
-            Self::Table { delimiter } => Ok(table_rows(file, *delimiter, notices)?.collect()),
+            Self::Table { delimiter } => {
+                let mut rows = table(file, *delimiter, notices)?;
+                std::iter::from_fn(|| rows.next(notices)).collect()
+            }
             Self::Rows { rows, .. } => {
                 let row = |(row, fields): (usize, &Result<Object, String>)| SourceRow {
                     row,
@@ -242,16 +249,64 @@ fn by_columns(frame: &Object) -> Option<Vec<Json>> {
 
 /// Every line of a file as an object.
 pub(crate) fn lines(file: &SourceFile, notices: &mut Notices) -> Result<Vec<SourceRow>, DataError> {
-    let mut rows = Vec::new();
-    for record in Records::new(file.bytes.as_slice(), file.shown.as_str()) {
-        let record = record?;
-        let fields = record.content.and_then(|line| object(&line)).map(|(fields, tolerated)| {
-            tolerated.tell(Some(record.row), notices);
-            fields
-        });
-        rows.push(SourceRow { row: record.row, line: Some(record.line), fields });
+    let mut rows = RowReader::lines(file.bytes.as_slice(), &file.shown);
+    std::iter::from_fn(|| rows.next(notices)).collect()
+}
+
+/// The records of lines or of a table, one after the other, from memory or from a disk.
+pub(crate) enum RowReader<R> {
+    Lines(Records<R>),
+    Table { columns: Vec<String>, records: csv::ByteRecordsIntoIter<R>, row: usize },
+}
+
+impl<R: BufRead> RowReader<R> {
+    /// `name` stands in messages.
+    pub(crate) fn lines(reader: R, name: &str) -> Self {
+        Self::Lines(Records::new(reader, name))
     }
-    Ok(rows)
+
+    /// Reads the header.
+    pub(crate) fn table(
+        reader: R,
+        delimiter: u8,
+        name: &str,
+        notices: &mut Notices,
+    ) -> Result<Self, DataError> {
+        let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).flexible(true).from_reader(reader);
+        let columns = columns(&mut reader, name, notices)?;
+        Ok(Self::Table { columns, records: reader.into_byte_records(), row: 0 })
+    }
+
+    /// The next record, with what had to be tolerated in it told.
+    pub(crate) fn next(&mut self, notices: &mut Notices) -> Option<Result<SourceRow, DataError>> {
+        match self {
+            Self::Lines(records) => {
+                let record = match records.next()? {
+                    Ok(record) => record,
+                    Err(error) => return Some(Err(error)),
+                };
+                let fields = record.content.and_then(|line| object(&line)).map(|(fields, tolerated)| {
+                    tolerated.tell(Some(record.row), notices);
+                    fields
+                });
+                Some(Ok(SourceRow { row: record.row, line: Some(record.line), fields }))
+            }
+            Self::Table { columns, records, row } => {
+                let number = *row;
+                *row += 1;
+                Some(Ok(match records.next()? {
+                    Ok(record) => {
+                        let line =
+                            record.position().and_then(|position| usize::try_from(position.line()).ok());
+                        SourceRow { row: number, line, fields: table_row(columns, &record) }
+                    }
+                    Err(error) => {
+                        SourceRow { row: number, line: None, fields: Err(format!("not CSV: {error}")) }
+                    }
+                }))
+            }
+        }
+    }
 }
 
 /// One line as an object, with what had to be tolerated.
@@ -265,23 +320,28 @@ pub(crate) fn object(line: &[u8]) -> Result<(Object, Tolerated), String> {
     }
 }
 
-/// The rows of a table as objects of text; a blank cell is there and blank.
-fn table_rows<'a>(
-    file: &'a SourceFile,
+fn table<'f>(
+    file: &'f SourceFile,
     delimiter: u8,
     notices: &mut Notices,
-) -> Result<impl Iterator<Item = SourceRow> + use<'a>, DataError> {
-    let mut reader =
-        csv::ReaderBuilder::new().delimiter(delimiter).flexible(true).from_reader(file.bytes.as_slice());
-    let header = reader.byte_headers().map_err(|error| DataError::Read {
-        path: file.shown.clone(),
-        source: std::io::Error::other(error),
-    })?;
+) -> Result<RowReader<&'f [u8]>, DataError> {
+    RowReader::table(file.bytes.as_slice(), delimiter, &file.shown, notices)
+}
+
+/// The names in the header of a table.
+fn columns<R: Read>(
+    reader: &mut csv::Reader<R>,
+    file: &str,
+    notices: &mut Notices,
+) -> Result<Vec<String>, DataError> {
+    let header = reader
+        .byte_headers()
+        .map_err(|error| DataError::Read { path: file.to_owned(), source: std::io::Error::other(error) })?;
     let mut columns: Vec<String> = Vec::new();
     let mut seen = HashSet::new();
     for name in header {
         let name = std::str::from_utf8(name).map_err(|error| DataError::Encoding {
-            path: file.shown.clone(),
+            path: file.to_owned(),
             found: format!("{} of a column name", invalid_byte(name, error)),
             next: "save the table as UTF-8".to_owned(),
         })?;
@@ -289,16 +349,10 @@ fn table_rows<'a>(
         notices.add("a column name occurs twice; the last such column counts", usize::from(repeated), None);
         columns.push(name.to_owned());
     }
-    let row = move |(row, record): (usize, csv::Result<csv::ByteRecord>)| match record {
-        Ok(record) => {
-            let line = record.position().and_then(|position| usize::try_from(position.line()).ok());
-            SourceRow { row, line, fields: table_row(&columns, &record) }
-        }
-        Err(error) => SourceRow { row, line: None, fields: Err(format!("not CSV: {error}")) },
-    };
-    Ok(reader.into_byte_records().enumerate().map(row))
+    Ok(columns)
 }
 
+/// A row of a table as an object of text; a blank cell is there and blank.
 fn table_row(columns: &[String], record: &csv::ByteRecord) -> Result<Object, String> {
     if record.len() != columns.len() {
         return Err(format!(

@@ -17,7 +17,7 @@ pub(super) fn read(input: &Input<'_>, notices: &mut Notices) -> Result<Parts, Da
     one_by_one(input, notices, record)
 }
 
-fn record(fields: &Object, row: usize, notices: &mut Notices) -> Result<Object, String> {
+pub(super) fn record(fields: &Object, row: usize, notices: &mut Notices) -> Result<Object, String> {
     let empty = Object::default();
     let prompt = fields.get("prompt").and_then(Json::object).unwrap_or(&empty);
     let passage = prompt.get("passage").and_then(Json::object).unwrap_or(&empty);

@@ -17,7 +17,7 @@ pub(super) fn read(input: &Input<'_>, notices: &mut Notices) -> Result<Parts, Da
     one_by_one(input, notices, |fields, row, notices| Ok(record(fields, row, notices)))
 }
 
-fn record(fields: &Object, row: usize, notices: &mut Notices) -> Object {
+pub(super) fn record(fields: &Object, row: usize, notices: &mut Notices) -> Object {
     let prompt = fields.text("prompt").unwrap_or_default();
     let named = fields.text("question").zip(fields.get("context"));
     let (question, contexts) = if let Some((question, contexts)) = named {

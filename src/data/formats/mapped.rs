@@ -29,7 +29,7 @@ pub(super) struct Names {
     pub(super) shown: &'static str,
 }
 
-const NAMES: Names = Names {
+pub(super) const NAMES: Names = Names {
     id: &["id"],
     question: &["question", "user_input"],
     answer: &["answer", "response"],
@@ -62,6 +62,25 @@ impl Names {
     }
 }
 
+impl Names {
+    /// Tells which of the fields of all records have no meaning here.
+    pub(super) fn tell_kept_out<'a>(
+        &self,
+        map: &FieldMap,
+        names: impl IntoIterator<Item = &'a str>,
+        notices: &mut Notices,
+    ) {
+        let known = |name: &str| map.uses(name) || self.lists().iter().any(|list| list.contains(&name));
+        let kept_out: Vec<&str> = names.into_iter().filter(|name| !known(name)).collect();
+        if !kept_out.is_empty() {
+            notices.tell(format!(
+                "fields without a meaning here are kept out: {} (--map group.NAME=FIELD keeps one to group by)",
+                shown_names(kept_out)
+            ));
+        }
+    }
+}
+
 pub(super) fn read(input: &Input<'_>, notices: &mut Notices) -> Result<Parts, DataError> {
     rows(input, &NAMES, notices)
 }
@@ -71,20 +90,13 @@ pub(super) fn rows(input: &Input<'_>, names: &Names, notices: &mut Notices) -> R
     let source_rows = input.rows(notices)?;
     let records: Vec<&Object> = source_rows.iter().filter_map(|row| row.fields.as_ref().ok()).collect();
     input.map.check(&records)?;
-    let known = |name: &str| input.map.uses(name) || names.lists().iter().any(|list| list.contains(&name));
-    let kept_out = distinct(records.iter().flat_map(|fields| fields.names()).filter(|name| !known(name)));
-    if !kept_out.is_empty() {
-        notices.tell(format!(
-            "fields without a meaning here are kept out: {} (--map group.NAME=FIELD keeps one to group by)",
-            shown_names(kept_out)
-        ));
-    }
+    names.tell_kept_out(input.map, distinct(records.iter().flat_map(|fields| fields.names())), notices);
     // A list may be written as text inside JSON as well: a table went through it before.
     let rows = source_rows.iter().map(|row| draft(row, input.map, names, notices)).collect();
     Ok(Parts { rows, documents: Vec::new() })
 }
 
-fn draft(source: &SourceRow, map: &FieldMap, names: &Names, notices: &mut Notices) -> DraftRow {
+pub(super) fn draft(source: &SourceRow, map: &FieldMap, names: &Names, notices: &mut Notices) -> DraftRow {
     let SourceRow { row, line, fields } = source;
     let fields = match fields {
         Ok(fields) => fields,

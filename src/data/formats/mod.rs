@@ -61,7 +61,7 @@ mod translated;
 mod trulens;
 mod wice;
 
-pub(crate) use content::{Content, SourceRow};
+pub(crate) use content::{Content, RowReader, SourceRow};
 pub(crate) use detect::{Detected, detect, directory};
 
 use std::fmt;
@@ -232,6 +232,49 @@ impl Input<'_> {
 pub(crate) struct Parts {
     pub(crate) rows: Vec<DraftRow>,
     pub(crate) documents: Vec<Document>,
+}
+
+/// Makes the draft of a record.
+pub(crate) type DraftOf = fn(&SourceRow, &FieldMap, &mut Notices) -> DraftRow;
+
+/// How a layout is read whose records are examples one by one, whatever stands before and after them.
+pub(crate) struct OneByOne {
+    /// The draft of a record.
+    pub(crate) draft: DraftOf,
+    /// Tells which of the fields of all records are kept out.
+    pub(crate) tell_kept_out: fn(&[&str], &FieldMap, &mut Notices),
+}
+
+/// How `format` is read one by one; `None` where a record needs another one or another file.
+pub(crate) fn one_by_one(format: Format, file: &SourceFile) -> Option<OneByOne> {
+    let translated: fn(DraftOf) -> OneByOne = |draft| OneByOne { draft, tell_kept_out: |_, _, _| {} };
+    Some(match format {
+        // Documents beside it are searched and calibrated on: all records count for that.
+        Format::Ragscope if own::documents_beside(file).is_none() => OneByOne {
+            draft: |row, _, notices| own::draft(row, notices),
+            tell_kept_out: |names, _, notices| own::tell_kept_out(names.iter().copied(), notices),
+        },
+        Format::Ragas => OneByOne {
+            draft: |row, map, notices| mapped::draft(row, map, &ragas::NAMES, notices),
+            tell_kept_out: |names, map, notices| {
+                ragas::NAMES.tell_kept_out(map, names.iter().copied(), notices);
+            },
+        },
+        Format::Mapped => OneByOne {
+            draft: |row, map, notices| mapped::draft(row, map, &mapped::NAMES, notices),
+            tell_kept_out: |names, map, notices| {
+                mapped::NAMES.tell_kept_out(map, names.iter().copied(), notices);
+            },
+        },
+        Format::RagBench => translated(|row, _, notices| translated::one(row, notices, ragbench::record)),
+        Format::HalluRag => translated(|row, _, notices| translated::one(row, notices, hallurag::record)),
+        Format::LettuceDetect => translated(|row, _, notices| {
+            translated::one(row, notices, |fields, row, notices| {
+                Ok(lettuce_detect::record(fields, row, notices))
+            })
+        }),
+        _ => return None,
+    })
 }
 
 /// The file from which reading has to begin, when the user named the other one of two.

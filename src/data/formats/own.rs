@@ -78,13 +78,7 @@ pub(super) fn read(
 ) -> Result<Parts, DataError> {
     let source_rows = input.rows(notices)?;
     let records = source_rows.iter().filter_map(|row| row.fields.as_ref().ok());
-    let kept_out = distinct(records.flat_map(Object::names).filter(|name| !FIELDS.contains(name)));
-    if !kept_out.is_empty() {
-        notices.tell(format!(
-            "fields without a meaning here are kept out: {}; put what you want to group by into `groups`",
-            shown_names(kept_out)
-        ));
-    }
+    tell_kept_out(distinct(records.flat_map(Object::names)), notices);
     let rows: Vec<DraftRow> = source_rows.iter().map(|row| draft(row, notices)).collect();
     let documents = match documents_beside(input.file) {
         Some(path) => documents(&SourceFile::open(&path, hash)?, notices)?,
@@ -94,6 +88,17 @@ pub(super) fn read(
         tell_unknown_documents(&rows, &documents, notices);
     }
     Ok(Parts { rows, documents })
+}
+
+/// Tells which of the fields of all records have no meaning here.
+pub(super) fn tell_kept_out<'a>(names: impl IntoIterator<Item = &'a str>, notices: &mut Notices) {
+    let kept_out: Vec<&str> = names.into_iter().filter(|name| !FIELDS.contains(name)).collect();
+    if !kept_out.is_empty() {
+        notices.tell(format!(
+            "fields without a meaning here are kept out: {}; put what you want to group by into `groups`",
+            shown_names(kept_out)
+        ));
+    }
 }
 
 pub(super) fn draft(source: &SourceRow, notices: &mut Notices) -> DraftRow {
@@ -140,7 +145,7 @@ pub(super) fn draft(source: &SourceRow, notices: &mut Notices) -> DraftRow {
     record::draft(&fields, *row, *line, notices)
 }
 
-fn documents_beside(file: &SourceFile) -> Option<std::path::PathBuf> {
+pub(super) fn documents_beside(file: &SourceFile) -> Option<std::path::PathBuf> {
     let name = file.path.file_name()?.to_str()?;
     let examples = without_compression(name) == "examples.jsonl";
     if examples { file.beside("documents.jsonl") } else { None }

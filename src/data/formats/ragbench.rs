@@ -20,7 +20,7 @@ pub(super) fn read(input: &Input<'_>, notices: &mut Notices) -> Result<Parts, Da
     one_by_one(input, notices, record)
 }
 
-fn record(fields: &Object, row: usize, notices: &mut Notices) -> Result<Object, String> {
+pub(super) fn record(fields: &Object, row: usize, notices: &mut Notices) -> Result<Object, String> {
     let response = fields.text("response").unwrap_or_default();
     let labels = match fields.list("unsupported_response_sentence_keys") {
         None => None,

@@ -70,6 +70,17 @@ pub(super) fn one_by_one(
     Ok(Parts { rows: drafts(records, notices), documents: Vec::new() })
 }
 
+/// The draft of one record of such a layout.
+pub(super) fn one(
+    source: &SourceRow,
+    notices: &mut Notices,
+    record: impl Fn(&Object, usize, &mut Notices) -> Result<Object, String>,
+) -> DraftRow {
+    let fields = source.fields.as_ref().map_err(Clone::clone);
+    let fields = fields.and_then(|fields| record(fields, source.row, notices));
+    own::draft(&SourceRow { row: source.row, line: source.line, fields }, notices)
+}
+
 /// Drafts of translated records, numbered in their order.
 pub(super) fn drafts(records: impl IntoIterator<Item = Translated>, notices: &mut Notices) -> Vec<DraftRow> {
     let draft =

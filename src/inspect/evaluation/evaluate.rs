@@ -38,7 +38,7 @@ pub struct EvaluationSettings {
     pub published_answer_rows: bool,
     /// Whether look-back ratios are also trained on one group and tested on another.
     pub group_matrices: bool,
-    /// Only rows whose name contains one of these; empty: all.
+    /// Only rows whose name is or contains one of these; empty: all.
     pub only: Vec<String>,
     /// Data for further trainings: every trained row comes again with each.
     pub more_training: Vec<MoreTraining>,
@@ -77,10 +77,12 @@ impl MoreTraining {
 }
 
 impl EvaluationSettings {
-    /// Whether rows of this name are wanted.
+    /// Whether rows of this name are wanted. A name given whole means its row alone.
     #[must_use]
     pub fn wants(&self, name: &str) -> bool {
-        self.only.is_empty() || self.only.iter().any(|part| name.contains(part.as_str()))
+        let is_whole = |part: &str| self.methods.iter().any(|method| method.name() == part);
+        let meant = |part: &String| part == name || (name.contains(part.as_str()) && !is_whole(part));
+        self.only.is_empty() || self.only.iter().any(meant)
     }
 
     /// Compares every row after more training with the row without it, and our own ones with the shipped detector.
@@ -375,6 +377,9 @@ fn stage_scores(ground: &Ground, scores: &[f64], stage: Stage, settings: &Evalua
     }
 }
 
+#[cfg(test)]
+#[path = "laboratory_tests.rs"]
+mod laboratory_tests;
 #[cfg(test)]
 #[path = "evaluate_tests.rs"]
 mod tests;

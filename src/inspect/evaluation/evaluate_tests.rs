@@ -247,7 +247,7 @@ fn split_examples(flipped: bool) -> Vec<(crate::inspect::evaluation::LabelledAns
         label.split = Some(split.to_owned());
         if flipped && split == "test" {
             label.inconsistent = label.gold_spans.is_empty();
-            label.gold_spans = if label.inconsistent { vec![0..9] } else { Vec::new() };
+            label.gold_spans = label.inconsistent.then_some(0..9).into_iter().collect();
         }
     }
     examples
@@ -352,4 +352,20 @@ fn only_the_rows_that_are_asked_for_are_made() {
     let settings = EvaluationSettings { only: vec!["NLL".to_owned()], ..two_rows(store.header()) };
     let report = by_folds(&store, &folds(&store, 3), &settings).unwrap();
     assert_eq!((report.rows.len(), report.lookback.len(), report.groups.len()), (1, 0, 0));
+
+    let part = EvaluationSettings {
+        only: vec!["fusion".to_owned()],
+        ..EvaluationSettings::standard(store.header())
+    };
+    assert!(part.wants("fusion with D, block-1") && !part.wants("NLL"));
+    let laboratory = EvaluationSettings {
+        only: vec!["fusion".to_owned()],
+        methods: vec![TokenMethod::Ensemble {
+            name: "fusion".to_owned(),
+            members: Vec::new(),
+            tempered: false,
+        }],
+        ..EvaluationSettings::standard(store.header())
+    };
+    assert!(laboratory.wants("fusion") && !laboratory.wants("fusion, logistic"));
 }

@@ -194,7 +194,9 @@ mod tests {
     fn one_group_has_no_matrix() {
         let folder = tempfile::tempdir().unwrap();
         let mut examples = examples(8, 1.0);
-        examples.iter_mut().for_each(|(label, _)| label.generator = Some("only".to_owned()));
+        for (label, _) in &mut examples {
+            label.generator = Some("only".to_owned());
+        }
         let store = filled(folder.path(), &examples);
         assert!(of(&FeaturePool::of(&store), false).is_empty());
     }

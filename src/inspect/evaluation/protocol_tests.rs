@@ -111,7 +111,7 @@ fn a_split_without_both_labels_or_with_few_sources_is_refused_with_what_it_has()
     refused(
         &|number, label| {
             if number < 20 {
-                unlabel(label)
+                unlabel(label);
             }
         },
         "0 of the 800 tokens of the 20 answers of train",
@@ -119,7 +119,7 @@ fn a_split_without_both_labels_or_with_few_sources_is_refused_with_what_it_has()
     refused(
         &|number, label| {
             if (20..30).contains(&number) {
-                unlabel(label)
+                unlabel(label);
             }
         },
         "0 of the 400 tokens of the 10 answers of dev",
@@ -127,7 +127,7 @@ fn a_split_without_both_labels_or_with_few_sources_is_refused_with_what_it_has()
     refused(
         &|number, label| {
             if number >= 30 {
-                unlabel(label)
+                unlabel(label);
             }
         },
         "the test split cannot be tested on: 0 of its 1200 tokens",
@@ -135,7 +135,7 @@ fn a_split_without_both_labels_or_with_few_sources_is_refused_with_what_it_has()
     refused(
         &|number, label| {
             if number >= 30 {
-                label.source = format!("page-{}", number % 3)
+                label.source = format!("page-{}", number % 3);
             }
         },
         "its 30 labelled answers have 3 sources, intervals over sources need at least 5",

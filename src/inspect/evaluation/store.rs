@@ -142,7 +142,10 @@ impl FeatureStore {
             fs::create_dir_all(folder).map_err(EvaluationError::file("create", folder))?;
             write_header(folder, wanted)?;
         }
-        Self::read(folder)
+        let mut store = Self::read(folder)?;
+        // The same model, and perhaps more is known of it than when the store was begun.
+        store.header.model.clone_from(&wanted.model);
+        Ok(store)
     }
 
     /// Opens an existing store, whatever it was made from.

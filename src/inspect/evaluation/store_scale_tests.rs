@@ -57,7 +57,7 @@ fn noise(column: Column, shape: ModelShape, labels: &[bool], random: &mut Random
         Column::Tokens(_) => labels.len(),
         Column::Answers(_) => 1,
     };
-    let mut bytes = Vec::with_capacity(rows * width * column.precision().bytes());
+    let mut values = Vec::with_capacity(rows * width);
     for row in 0..rows {
         let mut bits = 0;
         for at in 0..width {
@@ -66,10 +66,10 @@ fn noise(column: Column, shape: ModelShape, labels: &[bool], random: &mut Random
             }
             let noise = (bits >> (16 * (at % 4)) & 0xffff) as f32 / 65_536.0 - 0.5;
             let signal = if at == 0 && labels.get(row).copied().unwrap_or(false) { 0.5 } else { 0.0 };
-            bytes.extend(column.precision().encode(&[noise + signal]));
+            values.push(noise + signal);
         }
     }
-    bytes
+    column.precision().encode(&values)
 }
 
 fn fill(store: &mut FeatureStore, answers: usize) {
@@ -77,7 +77,7 @@ fn fill(store: &mut FeatureStore, answers: usize) {
     let columns = store.columns.clone();
     for number in 0..answers {
         let mut random = Random::for_task(5, number as u64);
-        let span = (number % 3 == 0).then(|| 2 * 40..2 * 52);
+        let span = (number % 3 == 0).then_some(2 * 40..2 * 52);
         let labels: Vec<bool> =
             (0..TOKENS).map(|token| span.as_ref().is_some_and(|span| span.contains(&(2 * token)))).collect();
         let encoded: Vec<Vec<u8>> =

@@ -14,7 +14,7 @@ const TOKENS: usize = 40;
 
 pub(super) fn header() -> StoreHeader {
     let shape = ModelShape { layers: 2, heads: 3, hidden_size: 6 };
-    let model = ModelIdentity { name: "made-up".to_owned(), hash: "aa11".to_owned(), shape };
+    let model = ModelIdentity { name: "made-up".to_owned(), hash: "aa11".to_owned(), shape, text: None };
     let mut header = StoreHeader::new(model, "dd44", &[StateLayer::FinalNorm, StateLayer::Block(1)]);
     header.chunk_blocks = 3;
     header

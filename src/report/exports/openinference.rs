@@ -12,6 +12,16 @@ use crate::text::escaped_json;
 #[must_use]
 pub fn openinference(report: &Report) -> String {
     let mut lines = String::new();
+    // What every record says alike; settings are left to the run.
+    let provenance: serde_json::Map<String, serde_json::Value> = report
+        .provenance
+        .iter()
+        .filter(|field| !field.name.starts_with("setting "))
+        .filter_map(|field| match field.values.as_slice() {
+            [(value, _)] => Some((field.name.clone(), json!(value))),
+            _ => None,
+        })
+        .collect();
     for example in &report.examples {
         let (Some(flagged), Some(score)) = (example.flagged, example.answer_score) else { continue };
         let spans = example.spans.iter().map(|span| {
@@ -34,7 +44,7 @@ pub fn openinference(report: &Report) -> String {
             "annotation.metadata": {
                 "spans": spans, "offset_unit": "codepoint", "detector": example.detector,
                 "generated_by": report.context.generated_by, "token_threshold": report.thresholds.token,
-                "rho": report.thresholds.rho,
+                "rho": report.thresholds.rho, "run": report.context.run, "provenance": provenance,
             },
         });
         lines.push_str(&escaped_json(&annotation.to_string()));

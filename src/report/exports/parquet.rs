@@ -6,6 +6,7 @@ use ::parquet::basic::Compression;
 use ::parquet::column::writer::ColumnWriter;
 use ::parquet::data_type::ByteArray;
 use ::parquet::errors::ParquetError;
+use ::parquet::file::metadata::KeyValue;
 use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::writer::SerializedFileWriter;
 use ::parquet::schema::parser::parse_message_type;
@@ -31,6 +32,7 @@ pub fn parquet(report: &Report) -> Result<Vec<u8>, ParquetError> {
     let schema = Arc::new(parse_message_type(&schema)?);
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(::parquet::basic::ZstdLevel::default()))
+        .set_key_value_metadata(Some(vec![KeyValue::new("ragscope".to_owned(), statement(report))]))
         .set_created_by(format!("ragscope {}", env!("CARGO_PKG_VERSION")))
         .build();
     let mut bytes = Vec::new();
@@ -73,6 +75,14 @@ pub fn parquet(report: &Report) -> Result<Vec<u8>, ParquetError> {
     Ok(bytes)
 }
 
+/// What made the table, as JSON: thresholds, provenance, context. A reader finds it among the file's metadata.
+fn statement(report: &Report) -> String {
+    let statement = serde_json::json!({
+        "thresholds": report.thresholds, "provenance": report.provenance, "context": report.context,
+    });
+    statement.to_string()
+}
+
 /// The values that are there, and for each row whether it has one.
 fn present<T>(cells: impl Iterator<Item = Option<T>>) -> (Vec<T>, Vec<i16>) {
     let mut values = Vec::new();
@@ -108,6 +118,9 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         std::io::Write::write_all(&mut file, &parquet(&report()).unwrap()).unwrap();
         let reader = SerializedFileReader::new(file).unwrap();
+        let metadata = reader.metadata().file_metadata().key_value_metadata().unwrap();
+        let stated = metadata.iter().find(|pair| pair.key == "ragscope").unwrap();
+        assert!(stated.value.as_deref().unwrap().contains("\"thresholds\""));
         let rows: Vec<serde_json::Value> =
             reader.get_row_iter(None).unwrap().map(|row| json_of(&row.unwrap())).collect();
         assert_eq!(rows.len(), 2);

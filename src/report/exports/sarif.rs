@@ -51,6 +51,11 @@ pub fn sarif(report: &Report, file: &str) -> String {
                       "shortDescription": { "text": "a record that could not be inspected" } },
                 ] } },
             "results": results,
+            "properties": {
+                "thresholds": report.thresholds,
+                "provenance": report.provenance,
+                "context": report.context,
+            },
         }],
     });
     escaped_json(&serde_json::to_string_pretty(&log).unwrap_or_default()).into_owned() + "\n"

@@ -13,6 +13,7 @@ use crate::evidence::{Evidence, chosen_detector};
 use crate::text::visible;
 
 use super::super::record::{ExampleReport, Report};
+use super::super::statement::{self, Statement};
 use super::BAND_EDGES;
 
 /// An answer as the script sees it.
@@ -110,6 +111,7 @@ pub fn script_data(report: &Report, evidence: &[Evidence]) -> String {
         .collect();
     let thresholds = &report.thresholds;
     let data = json!({
+        "statement": Statement::of(report),
         "alpha": thresholds.alpha.thousandths(),
         "token": thresholds.token,
         "rho": thresholds.rho,
@@ -118,17 +120,13 @@ pub fn script_data(report: &Report, evidence: &[Evidence]) -> String {
         "edges": BAND_EDGES,
         "examples": examples,
     });
-    data.to_string()
-        .replace('<', "\\u003c")
-        .replace('>', "\\u003e")
-        .replace('&', "\\u0026")
-        .replace('\u{2028}', "\\u2028")
-        .replace('\u{2029}', "\\u2029")
+    statement::inert(&data.to_string())
 }
 
 fn one(report: &Report, example: &ExampleReport, evidence: &Evidence) -> Value {
     let chunks: Vec<_> = example.chunks.iter().map(|c| c.p_value.map(|p| [p.count, p.out_of])).collect();
-    let mut data = json!({ "chunks": chunks, "factuality": example.factuality });
+    let labelled = example.gold_spans.as_ref().map(Vec::len);
+    let mut data = json!({ "chunks": chunks, "factuality": example.factuality, "labelled": labelled });
     let (Some(reading), Some(answer), true) =
         (&evidence.reading, &example.answer, example.smoothed.is_some())
     else {
@@ -148,7 +146,6 @@ fn one(report: &Report, example: &ExampleReport, evidence: &Evidence) -> Value {
     data["raw"] = json!(chosen_detector(reading, &report.thresholds).map(|detector| &detector.raw));
     data["pieces"] = cut.pieces.iter().map(piece).collect();
     data["units"] = cut.units.iter().map(unit).collect();
-    data["labelled"] = json!(example.gold_spans.as_ref().map(Vec::len));
     data
 }
 

@@ -3,13 +3,23 @@
 mod annotating;
 mod asked;
 mod attention;
+mod certificate;
+mod certification;
+mod comparison;
+mod decisions;
 mod dialog;
+mod figures;
 mod filter;
+mod highlighting;
+mod histogram;
 mod line_input;
+mod page;
 mod pane;
 mod rows;
 mod run_state;
+mod selection;
 mod sliders;
+mod tally;
 mod token_units;
 
 use std::fmt;
@@ -18,17 +28,28 @@ use std::sync::Arc;
 
 pub use annotating::Annotating;
 pub use asked::{AskState, Asked};
-pub use attention::{AttentionCursor, Subject, mass};
+pub use attention::{
+    AttentionCursor, AttentionView, Subject, chunk_ratio, context_ratio, elsewhere, looked_at_most, mass,
+};
+pub use certificate::{CertificateFigures, CurvePoint};
+pub use certification::{Certification, Share};
+pub use comparison::{Chosen, Comparison, Partner, SecondOpinion};
 pub use dialog::{
     AskDialog, Dialog, DialogItem, ExportDialog, ExportField, ExportScope, ExportStage, MarkEntry,
     MarksDialog,
 };
-pub use filter::Filter;
+pub use figures::{Figures, GroupRate, Overview, Passage, Rate, WorstAnswer};
+pub use filter::{Filter, Show, Sort};
+pub use highlighting::{CertifiedLevel, Highlighting};
+pub use histogram::Histogram;
 pub use line_input::LineInput;
+pub use page::{Compared, Curve, OverviewList, Page, Pages};
 pub use pane::{Overlay, Pane, Strip};
-pub use rows::{Row, Rows, Tally};
+pub use rows::{Row, Rows};
 pub use run_state::{Phase, RunState, Toast, Tone};
+pub use selection::{AnswerView, Lock};
 pub use sliders::{SliderEffect, SliderName};
+pub use tally::Tally;
 pub use token_units::TokenUnits;
 
 use super::action::ExportKind;
@@ -69,12 +90,23 @@ pub struct Model {
     /// Token under the cursor.
     pub token: usize,
     pub strip: Strip,
+    pub answer_view: AnswerView,
     pub attention: AttentionCursor,
+    /// A selection kept beside the cursors.
+    pub lock: Option<Lock>,
+    pub pages: Pages,
+    /// Index of the example to compare others with.
+    pub marked: Option<usize>,
+    /// What stands beside the selection while the comparison is open.
+    pub comparison: Comparison,
+    pub certificate: Option<CertificateFigures>,
     pub slider: SliderName,
     /// A number being typed into the selected slider.
     pub typed: Option<String>,
     /// The slider held by the pointer: first column and width of its track.
     pub drag: Option<(SliderName, u16, u16)>,
+    /// That slider, and the thresholds when it was taken: what Esc goes back to.
+    pub held: Option<(SliderName, Thresholds)>,
     pub run: RunState,
     pub notices: Vec<String>,
     pub toast: Option<Toast>,
@@ -86,6 +118,10 @@ pub struct Model {
     pub limits: Limits,
     /// Decisions about the selected example, as of the present thresholds.
     pub findings: Option<Findings>,
+    /// A calibration of the highlighting, where one was given.
+    pub highlighting: Option<Highlighting>,
+    /// What the thresholds' beta comes to; `None` while they have none.
+    pub certified_level: Option<CertifiedLevel>,
     guarantee_at: Guarantee,
 }
 
@@ -128,10 +164,17 @@ impl Model {
             chunk_scroll: 0,
             token: 0,
             strip: Strip::default(),
+            answer_view: AnswerView::default(),
             attention: AttentionCursor::default(),
+            lock: None,
+            pages: Pages::default(),
+            marked: None,
+            comparison: Comparison::default(),
+            certificate: None,
             slider: SliderName::Alpha,
             typed: None,
             drag: None,
+            held: None,
             run: RunState::default(),
             notices: Vec::new(),
             toast: None,
@@ -139,6 +182,8 @@ impl Model {
             guarantee: Vec::new(),
             limits: Limits::default(),
             findings: None,
+            highlighting: None,
+            certified_level: None,
             guarantee_at: guarantee,
         };
         model.guarantee = (model.guarantee_at)(model.thresholds.alpha);
@@ -180,6 +225,28 @@ impl Model {
         self.findings.as_ref()?.spans.iter().position(|span| span.tokens.contains(&self.token))
     }
 
+    /// The lock, where it belongs to the selected example and its record still holds what was locked.
+    pub fn locked(&self) -> Option<Lock> {
+        self.lock.filter(|lock| lock.example == self.selected && lock.token < self.token_count())
+    }
+
+    /// The chunk that the token under the cursor looked at most, and the share of attention it got.
+    pub fn looked_at(&self) -> Option<(usize, f64)> {
+        self.looked_at_by(self.token)
+    }
+
+    /// The same for any token.
+    pub fn looked_at_by(&self, token: usize) -> Option<(usize, f64)> {
+        let lookback = self.reading()?.lookback.as_ref()?;
+        looked_at_most(lookback, self.chunk_count(), token..token.checked_add(1)?)
+    }
+
+    /// Text of an answer token; `None` outside the record.
+    pub fn token_text(&self, token: usize) -> Option<&str> {
+        let [start, end] = *self.reading()?.tokens.get(token)?;
+        self.evidence()?.answer.as_deref()?.get(start..end)
+    }
+
     /// What is marked on the answer on the screen.
     pub fn marked(&self) -> Option<&AnnotatedAnswer> {
         let evidence = self.evidence()?;
@@ -202,6 +269,7 @@ impl Model {
             self.chunk = 0;
             self.chunk_scroll = 0;
             self.token = 0;
+            self.pages.scroll = 0;
             self.refresh();
             self.token = self.first_flagged_token();
         } else {
@@ -222,23 +290,63 @@ impl Model {
             self.attention.layer = self.attention.layer.min(layers - 1);
             self.attention.head = self.attention.head.min(heads - 1);
         }
+        self.compare();
+    }
+
+    /// Finds what stands beside the selection, while that is on the screen.
+    pub fn compare(&mut self) {
+        self.comparison = if self.pages.open == Some(Page::Comparison) {
+            Comparison::of(&self.rows, self.selected, self.marked, &self.thresholds)
+        } else {
+            Comparison::default()
+        };
     }
 
     /// Applies thresholds that changed: the selected example at once, the others in slices.
     pub fn decide_anew(&mut self) {
-        let baselines = SliderName::ALL
-            .into_iter()
-            .filter(|slider| slider.is_moved(&self.thresholds, &self.defaults))
-            .map(|slider| slider.with_default(&self.thresholds, &self.defaults));
+        self.follow_beta();
+        let baselines = SliderName::ALL.into_iter().filter_map(|slider| self.baseline(slider));
         self.rows.aim(self.thresholds.clone(), baselines.collect());
         self.ask_what_is_guaranteed();
         self.refresh();
+    }
+
+    /// Gives the calibration of the highlighting to the screen.
+    pub fn certify_highlighting(&mut self, highlighting: Highlighting) {
+        self.highlighting = Some(highlighting);
+        self.decide_anew();
+    }
+
+    /// Lets the token threshold follow the beta, where that is in force.
+    fn follow_beta(&mut self) {
+        let Some(highlighting) = &self.highlighting else {
+            self.thresholds.beta = None;
+            return;
+        };
+        self.certified_level = highlighting.level(&self.thresholds);
+        if let Some(CertifiedLevel::InForce(threshold)) = self.certified_level {
+            self.thresholds.token = threshold;
+        }
+    }
+
+    /// Whether the token threshold follows a beta.
+    pub fn follows_beta(&self) -> bool {
+        matches!(self.certified_level, Some(CertifiedLevel::InForce(_)))
+    }
+
+    /// The sliders that can be moved here.
+    pub fn sliders(&self) -> &'static [SliderName] {
+        let all = &SliderName::ALL;
+        if self.highlighting.is_some() { all } else { &all[..all.len() - 1] }
     }
 
     /// The calibration becomes known while the inspection runs, so what is guaranteed is asked again
     /// whenever a stage is left behind.
     pub fn ask_what_is_guaranteed(&mut self) {
         self.guarantee = (self.guarantee_at)(self.thresholds.alpha);
+        if let Some(certificate) = &mut self.certificate {
+            certificate.judge_at(self.thresholds.alpha);
+        }
     }
 
     /// First token of the first flagged span; 0 where nothing is flagged.
@@ -247,14 +355,19 @@ impl Model {
         first.map_or(0, |span| span.tokens.start)
     }
 
-    /// What moving a slider away from its default did to all evidence; `None` while it is at its
-    /// default or still being counted.
+    /// What a slider did to all evidence since its default, or while it is held since it was taken;
+    /// `None` while it did not move or is still being counted.
     pub fn effect(&self, slider: SliderName) -> Option<SliderEffect> {
-        if !slider.is_moved(&self.thresholds, &self.defaults) {
-            return None;
-        }
-        let base = slider.with_default(&self.thresholds, &self.defaults);
-        self.rows.compare(&base, &self.thresholds, slider)
+        self.rows.compare(&self.baseline(slider)?, &self.thresholds, slider)
+    }
+
+    /// What a slider's effect is measured against; `None` where it did not move.
+    pub fn baseline(&self, slider: SliderName) -> Option<Thresholds> {
+        let before = match &self.held {
+            Some((held, before)) if *held == slider => before,
+            _ => &self.defaults,
+        };
+        slider.is_moved(&self.thresholds, before).then(|| slider.with_default(&self.thresholds, before))
     }
 
     /// Units of the answer that share no character, with their tokens.

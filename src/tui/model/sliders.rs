@@ -1,6 +1,6 @@
-//! The four sliders: range, step, how a number becomes a place, and what moving one changes.
+//! The sliders: range, step, how a number becomes a place, and what moving one changes.
 
-use super::rows::Tally;
+use super::tally::Tally;
 use crate::certify::Alpha;
 use crate::evidence::Thresholds;
 
@@ -11,6 +11,8 @@ pub enum SliderName {
     Token,
     Rho,
     Factuality,
+    /// The certified level: only where a calibration of the highlighting is at hand.
+    Beta,
 }
 
 /// What a moved slider did to all evidence.
@@ -28,8 +30,9 @@ pub struct SliderEffect {
 const RHO: (f64, f64) = (0.5, 0.9999);
 
 impl SliderName {
-    /// From top to bottom.
-    pub const ALL: [Self; 4] = [Self::Alpha, Self::Token, Self::Rho, Self::Factuality];
+    /// From top to bottom; the last one only where it can do something, see
+    /// [`Model::sliders`](super::Model::sliders).
+    pub const ALL: [Self; 5] = [Self::Alpha, Self::Token, Self::Rho, Self::Factuality, Self::Beta];
 
     /// Label.
     pub fn label(self) -> &'static str {
@@ -38,6 +41,7 @@ impl SliderName {
             Self::Token => "token",
             Self::Rho => "rho",
             Self::Factuality => "factual",
+            Self::Beta => "beta",
         }
     }
 
@@ -48,6 +52,9 @@ impl SliderName {
             Self::Token => "A token is flagged if its smoothed score reaches this.",
             Self::Rho => "How strongly a token's score is pulled towards its neighbours'.",
             Self::Factuality => "An answer is called consistent if its factuality reaches this.",
+            Self::Beta => {
+                "The share of an answer's unsupported tokens that may be missed; sets the token threshold."
+            }
         }
     }
 
@@ -55,7 +62,7 @@ impl SliderName {
     pub fn counted(self, count: usize) -> String {
         let (one, many, decided) = match self {
             Self::Alpha => ("chunk", "chunks", "trusted"),
-            Self::Token | Self::Rho => ("span", "spans", "flagged"),
+            Self::Token | Self::Rho | Self::Beta => ("span", "spans", "flagged"),
             Self::Factuality => ("answer", "answers", "called consistent"),
         };
         format!("{count} {} {decided}", if count == 1 { one } else { many })
@@ -65,7 +72,7 @@ impl SliderName {
     pub fn unit(self) -> &'static str {
         match self {
             Self::Alpha => "chunks",
-            Self::Token | Self::Rho => "spans",
+            Self::Token | Self::Rho | Self::Beta => "spans",
             Self::Factuality => "answers",
         }
     }
@@ -84,7 +91,7 @@ impl SliderName {
     pub fn measure(self, tally: &Tally) -> usize {
         match self {
             Self::Alpha => tally.trusted,
-            Self::Token | Self::Rho => tally.spans,
+            Self::Token | Self::Rho | Self::Beta => tally.spans,
             Self::Factuality => tally.consistent,
         }
     }
@@ -96,6 +103,7 @@ impl SliderName {
             Self::Token => thresholds.token,
             Self::Rho => thresholds.rho,
             Self::Factuality => thresholds.factuality,
+            Self::Beta => thresholds.beta.unwrap_or(0.0),
         }
     }
 
@@ -108,9 +116,14 @@ impl SliderName {
             Self::Alpha => {
                 thresholds.alpha = Alpha::from_thousandths((value.clamp(0.0, 1.0) * 1000.0).round() as u16);
             }
-            Self::Token => thresholds.token = rounded(value.clamp(0.0, 1.0)),
+            Self::Token => {
+                thresholds.token = rounded(value.clamp(0.0, 1.0));
+                thresholds.beta = None;
+            }
             Self::Rho => thresholds.rho = rounded(value.clamp(RHO.0, RHO.1)),
             Self::Factuality => thresholds.factuality = rounded(value.clamp(0.0, 1.0)),
+            // Nothing can promise that nothing is missed: the lowest place is off.
+            Self::Beta => thresholds.beta = Some(rounded(value.clamp(0.0, 1.0))).filter(|beta| *beta > 0.0),
         }
     }
 
@@ -119,7 +132,7 @@ impl SliderName {
         match self {
             Self::Alpha => 0.005,
             Self::Rho => 0.001,
-            Self::Token | Self::Factuality => 0.01,
+            Self::Token | Self::Factuality | Self::Beta => 0.01,
         }
     }
 
@@ -157,7 +170,8 @@ impl SliderName {
         match self {
             Self::Alpha => format!("{value:.3}"),
             Self::Rho => format!("{value:.4}"),
-            Self::Token | Self::Factuality => format!("{value:.2}"),
+            Self::Beta if value == 0.0 => "off".into(),
+            Self::Token | Self::Factuality | Self::Beta => format!("{value:.2}"),
         }
     }
 
@@ -177,9 +191,17 @@ impl SliderName {
     pub fn reset(self, thresholds: &mut Thresholds, defaults: &Thresholds) {
         match self {
             Self::Alpha => thresholds.alpha = defaults.alpha,
-            Self::Token => thresholds.token = defaults.token,
+            Self::Token => {
+                thresholds.token = defaults.token;
+                thresholds.beta = None;
+            }
             Self::Rho => thresholds.rho = defaults.rho,
             Self::Factuality => thresholds.factuality = defaults.factuality,
+            Self::Beta if thresholds.beta.is_some() => {
+                thresholds.beta = defaults.beta;
+                thresholds.token = defaults.token;
+            }
+            Self::Beta => thresholds.beta = defaults.beta,
         }
     }
 }

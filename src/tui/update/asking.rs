@@ -105,7 +105,7 @@ fn ask(
     let asked = Asked::new(trusted_only);
     let cancel = asked.cancel.clone();
     let filter = if trusted_only { ChunkFilter::Trusted(model.thresholds.alpha) } else { ChunkFilter::All };
-    let index = model.rows.ask(question, asked, &model.filter);
+    let index = model.rows.ask(question, asked);
     if !model.rows.shown().contains(&index) {
         // What was just asked is not to be hidden by an old filter.
         model.filter.text.clear();

@@ -2,7 +2,7 @@
 
 use super::{asking, fail};
 use crate::inspect::Message;
-use crate::tui::model::{Model, Phase};
+use crate::tui::model::{CertificateFigures, Model, Phase};
 
 /// Takes one message in.
 pub fn receive(model: &mut Model, message: Message) {
@@ -13,12 +13,17 @@ pub fn receive(model: &mut Model, message: Message) {
         }
         Message::Planned(planned) => {
             model.run.total = model.run.total.max(planned.len());
-            model.rows.plan(planned, &model.filter);
+            model.rows.plan(planned);
             model.refresh();
         }
         Message::Evidence(evidence) => {
             let first_reading = model.reading().is_none();
-            let index = model.rows.put(*evidence, &model.filter);
+            let level_changed =
+                model.highlighting.as_mut().is_some_and(|highlighting| highlighting.look_at(&evidence));
+            let index = model.rows.put(*evidence);
+            if level_changed {
+                model.decide_anew();
+            }
             if index == model.selected {
                 model.refresh();
                 if first_reading && model.reading().is_some() {
@@ -30,6 +35,10 @@ pub fn receive(model: &mut Model, message: Message) {
             model.run.done = done;
             model.run.total = total;
             model.run.seconds_left = seconds_left;
+        }
+        Message::Certified(summary) => {
+            model.certificate = Some(CertificateFigures::new(*summary, model.thresholds.alpha));
+            model.ask_what_is_guaranteed();
         }
         Message::Notice(text) => model.notices.push(text),
         Message::Finished => {

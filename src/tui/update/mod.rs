@@ -6,13 +6,13 @@ mod dialog;
 mod export;
 mod messages;
 mod navigate;
+mod pages;
 mod pointer;
 mod prompt;
 mod sliders;
 
 use super::action::{Action, Command};
-use super::heat_scale::Scale;
-use super::model::{Model, Overlay, Pane, Phase, Subject, Toast, Tone};
+use super::model::{Filter, Model, Overlay, Pane, Phase, Subject, Toast, Tone};
 use crate::evidence::{Annotations, MarkKind};
 use crate::inspect::{Cancel, Request};
 
@@ -55,10 +55,7 @@ pub fn update(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Accept => quietly(|| prompt::accept(model)),
         Action::Press { target, column, track } => quietly(|| pointer::press(model, target, column, track)),
         Action::Drag { column, over } => quietly(|| pointer::drag(model, column, over)),
-        Action::Release => quietly(|| {
-            model.drag = None;
-            model.annotating.pressed = None;
-        }),
+        Action::Release => quietly(|| pointer::release(model)),
         Action::Wheel { pane, lines } => quietly(|| pointer::wheel(model, pane, lines)),
         Action::Message(message) => quietly(|| messages::receive(model, message)),
         Action::MessagesEnded(panic) => quietly(|| messages::ended(model, panic)),
@@ -89,7 +86,7 @@ fn command_effects(model: &mut Model, command: Command) -> Vec<Effect> {
     match command {
         Command::Quit => return vec![Effect::CancelRun, Effect::Quit],
         Command::Close => {
-            if model.overlay.take().is_none() {
+            if model.overlay.take().is_none() && !pages::close(model) {
                 return vec![Effect::CancelRun, Effect::Quit];
             }
         }
@@ -120,7 +117,7 @@ fn command_effects(model: &mut Model, command: Command) -> Vec<Effect> {
         }
         Command::Mouse => {
             model.mouse = !model.mouse;
-            model.drag = None;
+            pointer::release(model);
             let text = if model.mouse {
                 "the mouse works in the inspector again"
             } else {
@@ -134,9 +131,24 @@ fn command_effects(model: &mut Model, command: Command) -> Vec<Effect> {
             model.overlay = Some(Overlay::Help { query: String::new(), typing: false, scroll: 0 });
         }
         Command::Notices => model.overlay = Some(Overlay::Notices { scroll: 0 }),
+        Command::NextPane | Command::PreviousPane if model.pages.open.is_some() => {
+            pages::turn(model, command == Command::NextPane);
+        }
         Command::NextPane => model.focus = model.focus.moved(1),
         Command::PreviousPane => model.focus = model.focus.moved(Pane::ALL.len() - 1),
-        Command::Focus(pane) => model.focus = pane,
+        Command::Focus(pane) => {
+            pages::close(model);
+            model.focus = pane;
+        }
+        Command::Page(page) if model.pages.open == Some(page) => {
+            pages::close(model);
+        }
+        Command::Page(page) => pages::open(model, page),
+        Command::Mark => pages::mark(model),
+        Command::View => pages::view(model),
+        Command::Lock => navigate::lock(model),
+        Command::Elsewhere => model.attention.elsewhere = !model.attention.elsewhere,
+        Command::Sort | Command::Show | Command::ShowGroup => prompt::narrow(model, command),
         Command::Zoom => model.zoom = !model.zoom,
         Command::Search => prompt::search(model),
         Command::NextDetector => next_detector(model),
@@ -152,11 +164,11 @@ fn command_effects(model: &mut Model, command: Command) -> Vec<Effect> {
             };
         }
         Command::Scale => {
-            let attention = &mut model.attention;
-            attention.scale = match attention.scale {
-                Scale::Linear => Scale::Logarithmic,
-                Scale::Logarithmic => Scale::Linear,
-            };
+            if model.pages.open.is_some() {
+                model.pages.logarithmic = !model.pages.logarithmic;
+            } else {
+                model.attention.scale = model.attention.scale.next();
+            }
         }
         Command::StepUp => sliders::step(model, 1.0),
         Command::StepDown => sliders::step(model, -1.0),
@@ -173,8 +185,12 @@ fn command_effects(model: &mut Model, command: Command) -> Vec<Effect> {
     Vec::new()
 }
 
-/// One level back: prompt, overlay, error message, filter, zoom, and at last the work that runs.
+/// One level back: prompt, overlay, error message, page, filter, zoom, and at last the work that runs.
 fn back(model: &mut Model) -> Vec<Effect> {
+    if pointer::put_back(model) {
+        say(model, "the slider is back where it was taken");
+        return Vec::new();
+    }
     if prompt::leave(model) || model.annotating.anchor.take().is_some() {
         return Vec::new();
     }
@@ -184,8 +200,11 @@ fn back(model: &mut Model) -> Vec<Effect> {
     if let Some(effect) = asking::stop(model) {
         return vec![effect];
     }
-    if !model.filter.text.is_empty() {
-        model.filter.text.clear();
+    if pages::close(model) {
+        return Vec::new();
+    }
+    if !model.filter.text.is_empty() || model.filter.is_narrowed() {
+        model.filter = Filter { sort: model.filter.sort, ..Filter::default() };
         model.rows.filter(&model.filter);
         return Vec::new();
     }

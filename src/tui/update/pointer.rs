@@ -1,6 +1,6 @@
 //! The pointer. Everything it does has a key as well.
 
-use super::{navigate, sliders};
+use super::{navigate, pages, sliders};
 use crate::tui::action::Command;
 use crate::tui::hit::Target;
 use crate::tui::model::{Model, Pane, SliderName};
@@ -42,10 +42,24 @@ pub fn press(model: &mut Model, target: Target, column: u16, track: (u16, u16)) 
             model.attention.layer = layer;
             model.attention.head = head;
         }
+        Target::Cell { token, chunk } => {
+            model.token = token;
+            navigate::select_chunk(model, chunk);
+        }
+        Target::Span(index) => {
+            model.focus = Pane::Answer;
+            navigate::select_span(model, index);
+        }
+        Target::Page(page) => pages::open(model, page),
+        Target::OverviewLine(list, line) => {
+            model.pages.list = list;
+            model.pages.at[list.number()] = line;
+        }
         Target::Slider(slider) => select_slider(model, slider),
         Target::Track(slider) => {
             select_slider(model, slider);
             model.drag = Some((slider, track.0, track.1));
+            model.held = Some((slider, model.thresholds.clone()));
             drag(model, column, None);
         }
         Target::Overlay | Target::Dialog(_) => {}
@@ -56,6 +70,24 @@ pub fn press(model: &mut Model, target: Target, column: u16, track: (u16, u16)) 
 fn select_slider(model: &mut Model, slider: SliderName) {
     model.focus = Pane::Sliders;
     model.slider = slider;
+}
+
+/// Lets the slider go that is held.
+pub fn release(model: &mut Model) {
+    model.drag = None;
+    model.annotating.pressed = None;
+    if model.held.take().is_some() {
+        model.decide_anew();
+    }
+}
+
+/// Puts the slider that is held back to where it was taken; `false` where none is.
+pub fn put_back(model: &mut Model) -> bool {
+    model.drag = None;
+    let Some((_, before)) = model.held.take() else { return false };
+    model.thresholds = before;
+    model.decide_anew();
+    true
 }
 
 /// Sets the slider that is held; beyond its ends it stays at them.
@@ -88,6 +120,12 @@ pub fn wheel(model: &mut Model, pane: Option<Pane>, lines: i32) {
     if model.overlay.is_some() {
         for _ in 0..lines.abs() {
             navigate::overlay(model, command);
+        }
+        return;
+    }
+    if model.pages.open.is_some() {
+        for _ in 0..lines.abs() {
+            pages::go(model, command);
         }
         return;
     }

@@ -1,5 +1,6 @@
 //! Moving thresholds.
 
+use super::say;
 use crate::tui::model::{Model, SliderName};
 
 /// Sets a slider and decides anew.
@@ -7,6 +8,9 @@ pub fn set(model: &mut Model, slider: SliderName, value: f64) {
     let before = model.thresholds.clone();
     slider.set(&mut model.thresholds, value);
     if model.thresholds != before {
+        if slider == SliderName::Token && before.beta.is_some() {
+            say(model, "the token threshold is set by hand again: beta is off");
+        }
         model.decide_anew();
     }
 }

@@ -7,7 +7,7 @@ use crate::evidence::{Evidence, Thresholds};
 use crate::inspect::{Message, Planned};
 use crate::tui::action::ExportKind;
 use crate::tui::hit::Target;
-use crate::tui::model::{Phase, SliderName, Strip};
+use crate::tui::model::{CertifiedLevel, Highlighting, Phase, SliderName, Strip};
 
 /// An answer of ten words; those in `hot` score .9, the others .1.
 pub(in crate::tui) fn evidence(row: usize, hot: std::ops::Range<usize>) -> Evidence {
@@ -320,4 +320,90 @@ fn what_is_guaranteed_is_asked_again_when_the_calibration_may_have_become_known(
     calibrated.set(()).unwrap();
     tell(&mut model, Message::Stage("loading the model".into()));
     assert_eq!(model.guarantee, ["kept"]);
+}
+
+fn calibration(sources: usize) -> Highlighting {
+    use crate::certify::highlighting::{AnswerLoss, HighlightingArtefact, HighlightingSource, Population};
+    let answers: Vec<AnswerLoss> = (0..sources)
+        .map(|source| {
+            AnswerLoss::new(source.to_string(), &[source as f64 / sources as f64], &[true]).unwrap()
+        })
+        .collect();
+    let source = HighlightingSource { detector: "cortex".into(), rho: 0.5, ..HighlightingSource::default() };
+    Highlighting::new(HighlightingArtefact::new(source, &answers, Population::All))
+}
+
+#[test]
+fn the_token_threshold_follows_a_beta_and_says_so_until_it_is_moved_by_hand() {
+    let mut model = model();
+    assert_eq!(model.sliders().len(), 4);
+    model.certify_highlighting(calibration(40));
+    assert_eq!(model.sliders().last(), Some(&SliderName::Beta));
+    let by_hand = model.thresholds.token;
+    act(&mut model, Command::Focus(Pane::Sliders));
+    model.slider = SliderName::Beta;
+    for _ in 0..2 {
+        act(&mut model, Command::LeapUp);
+    }
+    // The largest threshold with (missed + 1) / 41 <= 0.2: seven sources may be missed.
+    assert_eq!((model.thresholds.beta, model.thresholds.token), (Some(0.2), 7.0 / 40.0));
+    assert!(model.follows_beta());
+    model.slider = SliderName::Token;
+    act(&mut model, Command::StepUp);
+    assert_eq!((model.thresholds.beta, model.follows_beta()), (None, false));
+    assert!(model.toast.as_ref().unwrap().text.contains("beta is off"));
+    act(&mut model, Command::ResetAll);
+    assert_eq!((model.thresholds.token, model.thresholds.beta), (by_hand, None));
+}
+
+#[test]
+fn a_beta_that_cannot_hold_moves_nothing_and_says_why_in_words() {
+    let mut model = model();
+    model.certify_highlighting(calibration(40));
+    let before = model.thresholds.token;
+    let refused = |model: &Model| match &model.certified_level {
+        Some(CertifiedLevel::Refused(why)) => why.clone(),
+        other => panic!("{other:?} is no refusal"),
+    };
+    sliders::set(&mut model, SliderName::Beta, 0.02);
+    assert!(refused(&model).contains("below 49 sources at beta = 0.02: 40 were"), "{}", refused(&model));
+    assert_eq!(model.thresholds.token, before);
+    sliders::set(&mut model, SliderName::Beta, 0.2);
+    assert!(model.follows_beta());
+    let followed = model.thresholds.token;
+    // Another smoothing makes other scores: the promise was not about these.
+    sliders::set(&mut model, SliderName::Rho, 0.9);
+    assert!(refused(&model).contains("rho"), "{}", refused(&model));
+    assert_eq!(model.thresholds.token, followed);
+    act(&mut model, Command::Focus(Pane::Sliders));
+    model.slider = SliderName::Rho;
+    act(&mut model, Command::Reset);
+    assert!(model.follows_beta());
+    let mut other = evidence(9, 0..1);
+    other.provenance.head_hash = Some("another head".into());
+    tell(&mut model, Message::Evidence(Box::new(other)));
+    assert!(refused(&model).contains("head"), "{}", refused(&model));
+    sliders::set(&mut model, SliderName::Beta, 0.0);
+    assert_eq!((model.thresholds.beta, &model.certified_level), (None, &None));
+}
+
+#[test]
+fn a_slider_that_is_held_says_its_effect_since_it_was_taken_and_escape_puts_it_back() {
+    let mut model = model();
+    let press = |column| Action::Press { target: Target::Track(SliderName::Token), column, track: (10, 101) };
+    update(&mut model, press(60));
+    update(&mut model, Action::Release);
+    settle(&mut model);
+    assert_eq!((model.thresholds.token, &model.held), (0.5, &None));
+    update(&mut model, press(60));
+    update(&mut model, Action::Drag { column: 110, over: None });
+    settle(&mut model);
+    assert_eq!(model.thresholds.token, 1.0);
+    let effect = model.effect(SliderName::Token).unwrap();
+    assert_eq!((effect.before, effect.after, effect.changed), (2, 0, 2));
+    act(&mut model, Command::Back);
+    assert_eq!((model.thresholds.token, model.drag), (0.5, None));
+    // The pointer still moves, but holds nothing.
+    update(&mut model, Action::Drag { column: 10, over: None });
+    assert_eq!(model.thresholds.token, 0.5);
 }

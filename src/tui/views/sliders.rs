@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::{pane_frame, sentence};
 use crate::tui::hit::Target;
-use crate::tui::model::{Model, Pane, SliderName};
+use crate::tui::model::{CertifiedLevel, Model, Pane, SliderName};
 use crate::tui::theme::Role;
 use crate::tui::widgets::{Canvas, Slider, slider};
 
@@ -22,11 +22,13 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
         moved => format!("{moved} moved, R resets"),
     };
     let inside = pane_frame(canvas, area, model, Pane::Sliders, "", &read_out);
-    let two_lines = inside.height >= 8;
-    let room = inside.height.saturating_sub(if two_lines { 8 } else { 4 });
+    let sliders = model.sliders();
+    let count = sliders.len() as u16;
+    let two_lines = inside.height >= 2 * count;
+    let room = inside.height.saturating_sub(if two_lines { 2 * count } else { count });
     let body = if room > 0 { sentence(canvas, inside, &words(model), room.min(4)) } else { inside };
     let step = if two_lines { 2 } else { 1 };
-    for (index, name) in SliderName::ALL.into_iter().enumerate() {
+    for (index, name) in sliders.iter().copied().enumerate() {
         let top = index as u16 * step;
         if top >= body.height {
             break;
@@ -67,14 +69,19 @@ fn draw_slider(canvas: &mut Canvas<'_>, area: Rect, model: &Model, name: SliderN
     }
 }
 
-/// `14 → 9 spans, 3 answers change`, against the default.
+/// `14 → 9 spans, 3 answers change`: since the default, or while it is held since it was taken.
 fn effect(model: &Model, name: SliderName) -> String {
-    if !name.is_moved(&model.thresholds, &model.defaults) {
-        return name.counted(name.measure(&model.rows.total()));
+    if name == SliderName::Beta {
+        match &model.certified_level {
+            None => return "off: the token threshold is set by hand".into(),
+            Some(CertifiedLevel::Refused(why)) => return format!("not in force: {why}"),
+            Some(CertifiedLevel::InForce(_)) => {}
+        }
     }
-    match model.effect(name) {
-        None => "counting …".into(),
-        Some(effect) => format!(
+    let counted = match (model.baseline(name), model.effect(name)) {
+        (None, _) => name.counted(name.measure(&model.rows.total())),
+        (Some(_), None) => "counting …".into(),
+        (Some(_), Some(effect)) => format!(
             "{} → {} {}, {} {}",
             effect.before,
             effect.after,
@@ -82,13 +89,15 @@ fn effect(model: &Model, name: SliderName) -> String {
             effect.changed,
             name.changes(effect.changed)
         ),
-    }
+    };
+    if name == SliderName::Token && model.follows_beta() { format!("by beta: {counted}") } else { counted }
 }
 
-/// What the selected slider does; for alpha, what is guaranteed.
+/// What the selected slider does; for alpha and beta, what is guaranteed.
 fn words(model: &Model) -> String {
-    match model.guarantee.first() {
-        Some(first) if model.slider == SliderName::Alpha => first.clone(),
+    match (model.slider, model.guarantee.first(), &model.highlighting) {
+        (SliderName::Alpha, Some(first), _) => first.clone(),
+        (SliderName::Beta, _, Some(highlighting)) => highlighting.words(&model.thresholds),
         _ => model.slider.meaning().to_owned(),
     }
 }
