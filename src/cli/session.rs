@@ -51,6 +51,8 @@ pub fn show_plan(shared: &Shared, plan: inspect::Plan, showing: &Showing) -> Out
     let own = Arc::clone(&certified);
     let (asking, requests) = mpsc::channel();
     let asking = if plan.dataset.documents.is_empty() {
+        // As long as someone could ask, the run would wait for questions.
+        drop(asking);
         Err("this data set has no documents to search; the questions of its records have passages of their own"
             .to_owned())
     } else {
