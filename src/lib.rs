@@ -14,6 +14,7 @@
 //! | room | holds |
 //! |---|---|
 //! | [`text`] | what every room needs of text: words, sentences, control characters made visible |
+//! | [`disk`] | files that come whole or not at all, and are read within a limit |
 //! | [`data`] | [`data::Example`], spans and their units, grouped splits, one file per file format |
 //! | [`retrieval`] | chunks that carry their offsets, BM25 |
 //! | [`certify`] | ROUGE-L labels, split conformal prediction, m1/m2 and the verdict |
@@ -35,6 +36,7 @@ pub mod certify;
 pub mod cli;
 pub mod data;
 pub mod detect;
+pub mod disk;
 pub mod evidence;
 pub mod inspect;
 pub mod metrics;

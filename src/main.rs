@@ -1,5 +1,7 @@
 //! Parse, dispatch, exit code.
 
+#![forbid(unsafe_code)]
+
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

@@ -175,7 +175,7 @@ fn an_inspector_says_of_many_records_what_it_says_of_each() {
     let (sandbox, model) = tiny();
     let plan = Plan::new(dataset(&sandbox), CacheDirectory::at(sandbox.cache()));
     let inspector = || {
-        let (source, _) = plan.chunk_source().expect("nothing to index");
+        let (source, _) = plan.chunk_source(&mut |_| {}).expect("nothing to index");
         let provenance = plan.provenance(&source, None).expect("a provenance");
         Inspector::new(source, provenance).with_model(&model, Detectors::untrained())
     };

@@ -3,13 +3,15 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Rooms each room may use. `text` knows nobody and may be used by all.
+/// Rooms each room may use. `text` and `disk` know nobody and may be used by all.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("text", &[]),
+    ("disk", &[]),
     ("data", &[]),
     ("metrics", &["data"]),
     ("certify", &["data", "metrics"]),
-    ("retrieval", &["data"]),
+    // `model` for the encoder of dense retrieval alone; see below.
+    ("retrieval", &["data", "model"]),
     ("model", &[]),
     ("reading", &["data", "model"]),
     ("detect", &["reading", "metrics", "model"]),
@@ -23,6 +25,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 /// Packages a room must not touch.
 const NEVER: &[(&str, &[&str])] = &[
     ("text", &["candle_core", "candle_nn", "tantivy", "tokenizers", "ratatui", "clap"]),
+    ("disk", &["candle_core", "candle_nn", "tantivy", "tokenizers", "ratatui", "clap"]),
     ("data", &["candle_core", "candle_nn", "tantivy", "tokenizers", "ratatui", "clap"]),
     ("metrics", &["candle_core", "candle_nn", "tantivy", "tokenizers", "ratatui", "clap"]),
     ("certify", &["candle_core", "candle_nn", "tantivy", "tokenizers", "ratatui", "clap"]),
@@ -89,13 +92,35 @@ fn every_room_uses_only_the_rooms_it_may_use() {
         for file in rust_files(&source().join(room)) {
             for used in rooms_used(&code(&file)) {
                 let is_room = rooms.contains(used.as_str()) || used == "cli";
-                if is_room && used != *room && used != "text" && !allowed.contains(&used.as_str()) {
+                if is_room
+                    && used != *room
+                    && !["text", "disk"].contains(&used.as_str())
+                    && !allowed.contains(&used.as_str())
+                {
                     offences.push(format!("{}: uses crate::{used}", file.display()));
                 }
             }
         }
     }
     assert!(offences.is_empty(), "forbidden use:\n{}", offences.join("\n"));
+}
+
+#[test]
+fn retrieval_knows_a_model_only_as_the_encoder_of_dense_retrieval() {
+    for file in rust_files(&source().join("retrieval")) {
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let uses: Vec<String> = code(&file)
+            .lines()
+            .filter(|line| line.contains("crate::model"))
+            .map(|line| line.trim().to_owned())
+            .collect();
+        let allowed: &[&str] = match name.as_str() {
+            "dense.rs" => &["use crate::model::SentenceEncoder;"],
+            "error.rs" => &["use crate::model::EncoderError;"],
+            _ => &[],
+        };
+        assert!(uses.iter().all(|line| allowed.contains(&line.as_str())), "{name}: {uses:?}");
+    }
 }
 
 #[test]
@@ -123,7 +148,8 @@ fn the_certificate_and_the_measures_read_no_files() {
     for room in ["certify", "metrics", "report"] {
         for file in rust_files(&source().join(room)) {
             let code = code(&file);
-            assert!(!code.contains("std::fs"), "{} touches files", file.display());
+            let touches = code.contains("std::fs") || code.contains("crate::disk");
+            assert!(!touches, "{} touches files", file.display());
         }
     }
 }
@@ -225,4 +251,188 @@ fn the_tables_of_the_laboratory_hold_the_figures_of_its_json() {
             assert!(line.contains(&format!("{precision:.3} [")), "{name}: {precision} in {line}");
         }
     }
+}
+
+/// The string literals of a piece of code, raw ones included.
+fn literals(code: &str) -> Vec<String> {
+    let bytes = code.as_bytes();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let raw = bytes[at] == b'r' && matches!(bytes.get(at + 1), Some(b'"' | b'#'));
+        if raw {
+            let marks = bytes[at + 1..].iter().take_while(|byte| **byte == b'#').count();
+            if bytes.get(at + 1 + marks) == Some(&b'"') {
+                let start = at + 2 + marks;
+                let end = format!("\"{}", "#".repeat(marks));
+                let length = code[start..].find(&end).unwrap_or(code.len() - start);
+                found.push(code[start..start + length].to_owned());
+                at = start + length + end.len();
+                continue;
+            }
+        }
+        match bytes[at] {
+            // A character in quotes, which may be a quote.
+            b'\'' if bytes.get(at + 1) == Some(&b'\\') => at += 4,
+            b'\'' if bytes.get(at + 2) == Some(&b'\'') => at += 3,
+            b'"' => {
+                let start = at + 1;
+                at = start;
+                while at < bytes.len() && bytes[at] != b'"' {
+                    at += if bytes[at] == b'\\' { 2 } else { 1 };
+                }
+                found.push(code[start..at.min(code.len())].to_owned());
+                at += 1;
+            }
+            _ => at += 1,
+        }
+    }
+    found
+}
+
+/// Literals outside of the guarantee module that may name a guarantee: headings and labels, no statements.
+const NAMES_OF_GUARANTEES: [&str; 4] =
+    ["What is guaranteed", "## What is guaranteed", "guarantee: ", "guarantee: {}"];
+
+#[test]
+fn only_the_guarantee_module_words_a_guarantee_or_the_lack_of_one() {
+    let room = source().join("certify/guarantee");
+    let mut offences = Vec::new();
+    for file in rust_files(&source()).into_iter().filter(|file| !file.starts_with(&room)) {
+        for literal in literals(&code(&file)) {
+            let plain = literal.to_lowercase().replace("\\n", " ");
+            let words =
+                ["guarant", "promise", "with probability at", ">= 1 - alpha", "≥ 1 - alpha", "1 − alpha"];
+            let heading = plain.trim().trim_end_matches(':');
+            let named = NAMES_OF_GUARANTEES.iter().any(|name| {
+                name.to_lowercase().trim_end_matches([':', ' ']) == heading
+                    || name.to_lowercase().trim() == plain.trim()
+            });
+            if !named && words.iter().any(|word| plain.contains(word)) {
+                offences.push(format!("{}: {literal:?}", file.display()));
+            }
+        }
+    }
+    assert!(offences.is_empty(), "sentences for certify/guarantee:\n{}", offences.join("\n"));
+}
+
+#[test]
+fn the_reader_of_literals_sees_every_literal() {
+    let code = "f(\"a \\\" b\", 'c', '\"', '\\'', r#\"d \"e\" f\"#, r\"g\")";
+    assert_eq!(literals(code), ["a \\\" b", "d \"e\" f", "g"]);
+}
+
+#[test]
+fn files_are_written_whole_and_only_the_known_streams_are_not() {
+    // What grows line by line or block by block, each with its own rule for a torn end; a log; locks.
+    let streams = [
+        "disk/write.rs",
+        "inspect/cache.rs",
+        "cli/score/sink.rs",
+        "model/hub.rs",
+        "model/fetch.rs",
+        "model/pip.rs",
+        "cli/log.rs",
+        "inspect/evaluation/store_shard.rs",
+        "inspect/evaluation/store.rs",
+    ];
+    let mut offences = Vec::new();
+    for file in rust_files(&source()) {
+        let name = file
+            .strip_prefix(source())
+            .expect("a file of the source")
+            .display()
+            .to_string()
+            .replace('\\', "/");
+        let ours = code(&file);
+        let writes = [
+            "fs::write(",
+            "File::create",
+            "OpenOptions",
+            "File::options",
+            "tempfile",
+            "persist(",
+            "fs::rename",
+        ]
+        .iter()
+        .filter(|word| ours.contains(**word))
+        // The options of opening a data set have the same name.
+        .filter(|word| **word != "OpenOptions" || ours.contains("fs::OpenOptions") || ours.contains("fs::{"))
+        .count();
+        let other = name.contains("_tests") || name.contains("small_") || name.starts_with("data/");
+        if writes > 0 && !other && !streams.contains(&name.as_str()) {
+            offences.push(name);
+        }
+    }
+    assert!(offences.is_empty(), "use disk::write_whole:\n{}", offences.join("\n"));
+}
+
+#[test]
+fn only_the_hub_and_pip_know_a_network() {
+    let may = ["model/hub.rs", "model/pip.rs"];
+    let mut offences = Vec::new();
+    for file in rust_files(&source()) {
+        let name = file
+            .strip_prefix(source())
+            .expect("a file of the source")
+            .display()
+            .to_string()
+            .replace('\\', "/");
+        let ours = code(&file);
+        let words = ["ureq", "std::net", "TcpStream", "UdpSocket", "Command::new", "process::Command"];
+        let tests = name.contains("_tests");
+        if !tests && words.iter().any(|word| ours.contains(word)) && !may.contains(&name.as_str()) {
+            offences.push(name);
+        }
+    }
+    assert!(offences.is_empty(), "these could reach a network:\n{}", offences.join("\n"));
+}
+
+#[test]
+fn nothing_is_unsafe_and_nothing_is_logged() {
+    let lib = std::fs::read_to_string(source().join("lib.rs")).expect("lib.rs");
+    assert!(lib.contains("#![forbid(unsafe_code)]"));
+    let main = std::fs::read_to_string(source().join("main.rs")).expect("main.rs");
+    assert!(main.contains("#![forbid(unsafe_code)]"));
+    // Files that only tests build say why they skip.
+    let of_tests =
+        |file: &PathBuf| ["test", "small_"].iter().any(|part| file.display().to_string().contains(part));
+    for file in rust_files(&source()).into_iter().filter(|file| !of_tests(file)) {
+        let ours = code(&file);
+        for word in [
+            "unsafe ",
+            "allow(unsafe",
+            "tracing::",
+            "log::info",
+            "log::debug",
+            "println!",
+            "eprintln!",
+            "dbg!",
+        ] {
+            assert!(!ours.contains(word), "{} has {word}", file.display());
+        }
+    }
+}
+
+#[test]
+fn every_test_that_the_page_about_trust_names_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(root.join("docs/trust.md")).expect("docs/trust.md");
+    let mut code = String::new();
+    for folder in ["src", "tests"] {
+        for file in rust_files(&root.join(folder)) {
+            code += &std::fs::read_to_string(file).expect("a source file is UTF-8");
+        }
+    }
+    let names: BTreeSet<&str> = page
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|name| {
+            name.matches('_').count() >= 3 && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+        })
+        .collect();
+    assert!(names.len() > 80, "{} tests are named", names.len());
+    let missing: Vec<&&str> = names.iter().filter(|name| !code.contains(&format!("fn {name}("))).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }

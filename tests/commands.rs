@@ -19,12 +19,16 @@ mod gate;
 mod heads;
 #[path = "commands/highlighting.rs"]
 mod highlighting;
+#[path = "commands/hostile_models.rs"]
+mod hostile_models;
 #[path = "commands/hostile_text.rs"]
 mod hostile_text;
 #[path = "commands/machine.rs"]
 mod machine;
 #[path = "commands/reports.rs"]
 mod reports;
+#[path = "commands/retrieval.rs"]
+mod retrieval;
 #[path = "commands/shards.rs"]
 mod shards;
 #[path = "commands/signals.rs"]

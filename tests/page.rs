@@ -372,7 +372,7 @@ fn the_list_is_filtered_and_sorted_by_what_it_says() {
     browser.evaluate("document.querySelectorAll('.sort')[5].click()");
     assert_eq!(browser.evaluate(order), numbers(&by_score));
     // The other way round, what has no score still comes last.
-    let (mut scored, absent): (Vec<usize>, Vec<usize>) = by_score.iter().partition(|at| score(*at).is_some());
+    let (mut scored, absent): (Vec<usize>, Vec<usize>) = by_score.iter().partition(|at| score(at).is_some());
     scored.reverse();
     assert!(!absent.is_empty());
     browser.evaluate("document.querySelectorAll('.sort')[5].click()");

@@ -171,7 +171,7 @@ fn an_answer_reads_the_same_alone_and_after_another_answer_to_the_same_prompt() 
         let heads = HeadFiles::read(&HeadSource::Shipped).expect("shipped heads");
         let (detectors, notice) = bind_detectors(&model, &HeadSource::Shipped, &heads).expect("they bind");
         assert_eq!(notice, None);
-        let (source, summary) = plan.chunk_source().expect("no corpus is needed");
+        let (source, summary) = plan.chunk_source(&mut |_| {}).expect("no corpus is needed");
         let provenance = plan.provenance(&source, summary.as_ref()).expect("a provenance");
         let mut inspector = Inspector::new(source, provenance).with_model(&model, detectors);
         let last = rows.iter().map(|row| inspector.inspect(row)).last();

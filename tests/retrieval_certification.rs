@@ -14,7 +14,7 @@ use ragscope::certify::{
 use ragscope::data::Document;
 use ragscope::metrics::Measure;
 use ragscope::retrieval::{
-    Bm25, Bm25Settings, Chunk, ChunkingSettings, Retriever, chunk_documents, indexed_text, word_tokens,
+    Bm25, Bm25Settings, Chunk, ChunkingSettings, Ranker, chunk_documents, indexed_text, word_tokens,
 };
 use rayon::prelude::*;
 use serde_json::Value;
@@ -109,7 +109,7 @@ fn scores(name: &str, set: &DataSet) -> Vec<QuestionScores> {
         .questions
         .par_iter()
         .map(|(question, source)| {
-            let retrieved = retriever.retrieve(question, 10).unwrap();
+            let retrieved = retriever.rank(question, 10).unwrap();
             let hits =
                 retrieved.hits.iter().map(|hit| (hit.score, chunks[hit.chunk].document == *source)).collect();
             QuestionScores { split_key: question.clone(), hits, reachable: true }

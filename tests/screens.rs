@@ -10,6 +10,8 @@ mod dialogs;
 mod dump;
 #[path = "screens/gallery.rs"]
 mod gallery;
+#[path = "screens/pages.rs"]
+mod pages;
 #[path = "screens/raster.rs"]
 mod raster;
 

@@ -10,7 +10,7 @@ mod artefact;
 mod conformal;
 mod diagnostics;
 mod error;
-mod guarantee;
+pub mod guarantee;
 pub mod highlighting;
 mod intervals;
 mod kolmogorov_smirnov;

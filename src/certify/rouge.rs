@@ -166,6 +166,23 @@ mod tests {
 
     proptest! {
         #[test]
+        fn the_measures_are_shares_and_f_knows_no_side(
+            one in "([a-cé市] ?){0,20}", other in "([a-cé市] ?){0,20}", stemming: bool,
+        ) {
+            for mode in [RougeMode::Unicode, RougeMode::RougeScore] {
+                let settings = RougeSettings { mode, stemming };
+                let (forth, back) = (rouge_l(&one, &other, settings), rouge_l(&other, &one, settings));
+                for share in [forth.precision, forth.recall, forth.f_measure] {
+                    prop_assert!((0.0..=1.0).contains(&share), "{forth:?}");
+                }
+                prop_assert_eq!(forth.f_measure, back.f_measure);
+                prop_assert_eq!((forth.precision, forth.recall), (back.recall, back.precision));
+                let same = rouge_l(&one, &one, settings).f_measure;
+                prop_assert!(same == 1.0 || settings.words(&one).is_empty());
+            }
+        }
+
+        #[test]
         fn the_bit_parallel_length_is_that_of_the_table(
             first in proptest::collection::vec(0_u8..6, 0..200),
             second in proptest::collection::vec(0_u8..6, 0..200),

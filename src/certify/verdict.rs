@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::conformal::minimum_values;
 use super::diagnostics::Diagnostics;
+use super::guarantee::UNAVAILABLE;
 use super::{Alpha, CalibrationMode};
 use crate::metrics::Measure;
 
@@ -159,8 +160,7 @@ pub fn judge(diagnostics: &Diagnostics, alpha: Alpha, mode: CalibrationMode) -> 
             format!("at least {minimum}"),
             Suitability::Doubtful,
             format!(
-                "half of the questions give {values} calibration values, alpha = {} needs {minimum}: no \
-                 guarantee possible",
+                "half of the questions give {values} calibration values, alpha = {} needs {minimum}: {UNAVAILABLE}",
                 alpha.value()
             ),
         );

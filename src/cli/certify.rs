@@ -10,11 +10,16 @@ use crate::certify::{
     QuestionScores, RougeMode, RougeSettings, Similarity, Verdict, diagnose, judge,
 };
 use crate::data::{Dataset, Example};
-use crate::inspect::{CertificateSummary, Corpus, score_questions, source_of};
+use crate::inspect::{
+    CertificateSummary, Corpus, RetrieverKind, ScoreKind, ScoredQuestions, given_kind, most_passages,
+    score_given, score_questions, source_of,
+};
 use crate::metrics::Measure;
-use crate::retrieval::{Bm25Settings, ChunkingSettings};
 
 use super::data_set::DataArguments;
+use super::models::cache_directory;
+use super::retriever::RetrieverArguments;
+use super::session::{failure_of, tell_on_standard_error};
 use super::thresholds::alpha_of;
 use super::{Failure, Outcome, Shared, output};
 
@@ -25,9 +30,9 @@ mod text;
 pub struct CertifyArguments {
     #[command(flatten)]
     data: DataArguments,
-    /// Chunks retrieved per question
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..))]
-    top_k: u16,
+    /// Chunks retrieved per question [default: 10; of passages that came with the data all]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    top_k: Option<u16>,
     /// Level of the verdict, in thousandths
     #[arg(long, default_value_t = 0.1)]
     alpha: f64,
@@ -37,15 +42,8 @@ pub struct CertifyArguments {
     /// Also a verdict for each value of this group key, for example domain
     #[arg(long, value_name = "KEY")]
     by: Option<String>,
-    /// Words and punctuation marks of a chunk, at most
-    #[arg(long, default_value_t = 512)]
-    chunk_tokens: usize,
-    /// Words and marks repeated from the chunk before
-    #[arg(long, default_value_t = 20)]
-    overlap: usize,
-    /// Reduce words to English stems before searching
-    #[arg(long)]
-    stem: bool,
+    #[command(flatten)]
+    retriever: RetrieverArguments,
     /// Quantile of wrong-document similarities a correct chunk must reach (0: the document decides; the
     /// paper takes 0.99 for long documents)
     #[arg(long, default_value_t = 0.0)]
@@ -109,7 +107,8 @@ struct Certified {
     data: String,
     data_hash: String,
     documents: usize,
-    chunks: usize,
+    /// `null`: a search server, or passages that came with the data.
+    chunks: Option<usize>,
     retriever: String,
     diagnostics: Diagnostics,
     verdict: Verdict,
@@ -135,23 +134,8 @@ struct GroupVerdict {
 pub fn run(_: &Shared, arguments: &CertifyArguments) -> Outcome {
     let alpha = alpha_of(arguments.alpha)?;
     let dataset = arguments.data.open()?;
-    if dataset.documents.is_empty() {
-        return Err(Failure::input_message(format!(
-            "{} has no documents to search, so there is no retrieval to certify; ragscope's own layout names \
-             them in documents.jsonl",
-            dataset.name
-        )));
-    }
-    let k = usize::from(arguments.top_k);
-    let chunking = ChunkingSettings {
-        tokens: arguments.chunk_tokens,
-        overlap: arguments.overlap,
-        ..ChunkingSettings::default()
-    };
-    let bm25 = Bm25Settings { english_stemmer: arguments.stem };
-    let corpus = Corpus::index(&dataset.documents, chunking, bm25).map_err(Failure::input)?;
     let labels = label_settings(arguments)?;
-    let scored = score_questions(&dataset, &corpus, k, &labels).map_err(Failure::input)?;
+    let Searched { scored, kind, k, chunks } = search(&dataset, arguments, labels)?;
     if let Some(warning) = scored.labels.warning(&labels) {
         output::tell(&format!("note: {warning}"));
     }
@@ -178,7 +162,7 @@ pub fn run(_: &Shared, arguments: &CertifyArguments) -> Outcome {
             figures.rows.retain(|row| printed.contains(&row.alpha));
         }
     }
-    let source = source_of(&dataset, &corpus, k, labels, arguments.seed);
+    let source = source_of(&dataset, &kind, k, labels, arguments.seed);
     let artefact =
         CalibrationArtefact::new(source, &scored.scores, &scored.labels).map_err(Failure::input)?;
     let path = write_calibration(arguments, &dataset, &artefact)?;
@@ -189,6 +173,7 @@ pub fn run(_: &Shared, arguments: &CertifyArguments) -> Outcome {
         recall: diagnostics.recall.clone(),
         data: dataset.name.clone(),
         verdict: None,
+        diagnostics: None,
     };
     let examples: Vec<&Example> = dataset.examples().collect();
     let groups = match &arguments.by {
@@ -199,8 +184,8 @@ pub fn run(_: &Shared, arguments: &CertifyArguments) -> Outcome {
         data: dataset.name.clone(),
         data_hash: dataset.hash.clone(),
         documents: dataset.documents.len(),
-        chunks: corpus.chunk_count(),
-        retriever: corpus.retriever_name().to_owned(),
+        chunks,
+        retriever: kind.retriever.clone(),
         verdict,
         diagnostics,
         guarantee: summary.sentences(alpha),
@@ -214,6 +199,44 @@ pub fn run(_: &Shared, arguments: &CertifyArguments) -> Outcome {
     } else {
         output::print(&text::text(&certified, mode))
     }
+}
+
+/// The scores of all questions, and whose they are.
+struct Searched {
+    scored: ScoredQuestions,
+    kind: ScoreKind,
+    k: usize,
+    chunks: Option<usize>,
+}
+
+/// Retrieves, or takes the passages and scores that came with the data where the user says so or nothing can be searched.
+fn search(dataset: &Dataset, arguments: &CertifyArguments, labels: LabelSettings) -> Outcome<Searched> {
+    let settings = arguments.retriever.settings(None)?;
+    let named = arguments.retriever.given_scores.as_deref();
+    let searches = !dataset.documents.is_empty() || matches!(settings.kind, RetrieverKind::Server(_));
+    if named.is_some() || !searches {
+        let k = arguments.top_k.map_or_else(|| most_passages(dataset), usize::from);
+        let scored = score_given(dataset, k, &labels).map_err(|reason| {
+            Failure::input_message(format!(
+                "{} has no documents to search, so there is no retrieval to certify; ragscope's own layout names them in \
+                 documents.jsonl. Nor can the passages that came with it be certified: {reason}",
+                dataset.name
+            ))
+        })?;
+        let kind = given_kind(named.unwrap_or(&dataset.name));
+        output::tell(&format!(
+            "note: certifying the scores that came with the passages of {} questions; they count as scores of {}",
+            scored.scores.len(),
+            named.unwrap_or(&dataset.name)
+        ));
+        return Ok(Searched { scored, kind, k, chunks: None });
+    }
+    let k = arguments.top_k.map_or(10, usize::from);
+    let corpus =
+        Corpus::open(&dataset.documents, &settings, &cache_directory()?, &mut tell_on_standard_error)
+            .map_err(failure_of)?;
+    let scored = score_questions(dataset, &corpus, k, &labels).map_err(failure_of)?;
+    Ok(Searched { scored, kind: corpus.score_kind(), k, chunks: corpus.chunk_count() })
 }
 
 fn label_settings(arguments: &CertifyArguments) -> Outcome<LabelSettings> {

@@ -34,7 +34,7 @@ pub fn run(arguments: &ConvertArguments) -> Outcome {
     }
     let force = arguments.force;
     if wants_folder {
-        std::fs::create_dir_all(out).map_err(Failure::input)?;
+        output::make_folder(out)?;
         write(&opened, &out.join("examples.jsonl"), force)?;
         if let Opened::Whole(dataset) = &opened
             && !dataset.documents.is_empty()

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::data::{Dataset, OpenOptions};
+use crate::evidence::beside;
 use crate::inspect::{HeadFiles, Plan};
 use crate::model::CacheDirectory;
 
@@ -36,6 +37,7 @@ pub fn run(shared: &Shared) -> Outcome {
         thresholds,
         plain: false,
         highlighting: None,
+        annotations: beside(&folder),
         write_html: true,
     };
     show_plan(shared, plan, &showing)
@@ -48,7 +50,7 @@ fn sample_data(cache: &CacheDirectory) -> Outcome<PathBuf> {
         return Ok(here);
     }
     let folder = cache.path().join("sample_data");
-    std::fs::create_dir_all(&folder).map_err(Failure::input)?;
+    output::make_folder(&folder)?;
     output::write_new(&folder.join("documents.jsonl"), DOCUMENTS, true)?;
     output::write_new(&folder.join("examples.jsonl"), EXAMPLES, true)?;
     Ok(folder)

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
+use crate::certify::guarantee::{FALSE_ALARMS, TRAINED_ON};
 use crate::certify::highlighting::{
     AnswerLoss, CurveRow, FalseAlarmRow, HeldOut, HighlightingArtefact, HighlightingSource, Population,
     clean_answers, false_alarm_threshold, held_out,
@@ -17,10 +18,6 @@ use super::open::head_source;
 use super::session::failure_of;
 use super::thresholds::within;
 use super::{Failure, Outcome, Shared, output};
-
-/// What must be known before the table is believed.
-const TRAINED_ON: &str = "the guarantee needs scores of a head that was not trained on these answers; scores of \
-    a head on its own training answers are too good, and the threshold they give misses more elsewhere";
 
 /// Options of `ragscope highlighting`.
 #[derive(Debug, Args)]
@@ -216,7 +213,7 @@ fn notes(artefact: &HighlightingArtefact) -> Vec<String> {
     if artefact.curve.population == Population::All {
         notes.push(format!(
             "flagging nothing at all has a mean loss of {:.3}, since {} of {} answers are clean: a beta above \
-             that promises little; `--over unsupported` averages over the other answers only",
+             that says little; `--over unsupported` averages over the other answers only",
             artefact.curve.loss_of_flagging_nothing, artefact.clean_answers, artefact.answers
         ));
     }
@@ -285,7 +282,7 @@ fn text(highlighted: &Highlighted, halves: usize) -> String {
     text += &format!(
         "  missed: mean over the sources of the other half; of unsupported: over its answers with unsupported \
          tokens;\n  +-: error of drawing {halves} halves, not of having only these sources\n\n\
-         false alarms (Learn-then-Test): a clean answer gets any flag with probability at most gamma\n"
+         false alarms (Learn-then-Test): {FALSE_ALARMS}\n"
     );
     text += &format!(
         "  {:>6}  {:>10}  {:>10}  {:>13}  {:>14}  {:>13}\n",

@@ -100,7 +100,7 @@ pub fn run(shared: &Shared, arguments: &LabArguments) -> Outcome {
     }
     output::tell(&format!("compared in {:.0} s", started.elapsed().as_secs_f64()));
     if let Some(folder) = &arguments.output {
-        std::fs::create_dir_all(folder).map_err(Failure::input)?;
+        output::make_folder(folder)?;
         for (name, content) in files(&report)? {
             output::write_new(&folder.join(name), content.as_bytes(), arguments.force)?;
         }

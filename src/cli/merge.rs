@@ -4,14 +4,16 @@
 //! figures over all lines are those of a run that was never cut.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, Write};
+use std::io::{self, BufReader, Read, Seek, Write};
 use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
 
 use crate::detect::token_labels;
-use crate::evidence::{Evidence, Findings, Provenance, Thresholds, decide, difference, parse_line};
+use crate::evidence::{
+    Evidence, Findings, Provenance, Thresholds, decide, difference, parse_line, read_line,
+};
 use crate::inspect::{HeadFiles, HeadSource};
 use crate::metrics::{Measure, Ranking, ranking};
 use crate::text::visible_path;
@@ -124,7 +126,7 @@ impl Pool {
         let (mut start, mut line, mut bytes) = (0, 0, Vec::new());
         loop {
             bytes.clear();
-            let length = reader.read_until(b'\n', &mut bytes).map_err(|error| refused(&error))? as u64;
+            let length = read_line(&mut reader, &mut bytes).map_err(|error| refused(&error))? as u64;
             if length == 0 {
                 return Ok(());
             }

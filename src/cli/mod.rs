@@ -7,6 +7,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::model::{DeviceChoice, NumberType, Placement};
 
+mod ask;
 mod certify;
 mod check;
 mod completions;
@@ -30,6 +31,7 @@ mod output;
 mod progress;
 mod report;
 mod report_context;
+mod retriever;
 mod schema;
 mod score;
 mod session;
@@ -92,6 +94,8 @@ impl Shared {
 enum Command {
     /// Open a data set or a run of evidence in the inspector
     Open(open::OpenArguments),
+    /// Ask the documents of a data set a question: retrieve, certify, answer with the model, score
+    Ask(ask::AskArguments),
     /// Certify retrieval: calibrate, print m1, m2, coverage, recall and the verdict over alpha
     Certify(certify::CertifyArguments),
     /// Write any data set as ragscope's own JSONL, and say what was tolerated
@@ -160,6 +164,7 @@ pub fn main() -> ExitCode {
     let outcome = match command {
         None => demo::run(&shared),
         Some(Command::Open(arguments)) => open::run(&shared, &arguments),
+        Some(Command::Ask(arguments)) => ask::run(&shared, &arguments),
         Some(Command::Certify(arguments)) => certify::run(&shared, &arguments),
         Some(Command::Convert(arguments)) => convert::run(&arguments),
         Some(Command::Highlighting(arguments)) => highlighting::run(&shared, &arguments),

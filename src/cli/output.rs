@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::{Failure, Outcome, log};
+use crate::disk::{FileAccess, write_whole_with};
 use crate::text::{escaped_json, visible, visible_line};
 
 /// Writes `bytes` through a temporary file beside the target, synced and renamed. An existing file is
@@ -20,39 +21,15 @@ pub fn write_new_with(path: &Path, force: bool, write: &dyn Fn(&mut dyn Write) -
             path.display()
         )));
     }
-    write_atomically(path, write)
+    write_whole_with(path, FileAccess::Shared, write)
         .map_err(|error| Failure::input_message(format!("cannot write {}: {error}", path.display())))
 }
 
-fn write_atomically(path: &Path, write: &dyn Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let mut file = readable_by_others(&mut tempfile::Builder::new()).tempfile_in(folder)?;
-    let mut buffered = io::BufWriter::new(&mut file);
-    write(&mut buffered)?;
-    buffered.flush()?;
-    drop(buffered);
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
-}
-
-/// Temporary files are private by default; what is handed on gets the permissions that the umask gives.
-#[cfg(unix)]
-fn readable_by_others<'b>(
-    builder: &'b mut tempfile::Builder<'static, 'static>,
-) -> &'b mut tempfile::Builder<'static, 'static> {
-    use std::os::unix::fs::PermissionsExt;
-    builder.permissions(std::fs::Permissions::from_mode(0o666))
-}
-
-#[cfg(not(unix))]
-fn readable_by_others<'b>(
-    builder: &'b mut tempfile::Builder<'static, 'static>,
-) -> &'b mut tempfile::Builder<'static, 'static> {
-    builder
+/// Makes a folder and those above it.
+pub fn make_folder(path: &Path) -> Outcome {
+    std::fs::create_dir_all(path).map_err(|error| {
+        Failure::input_message(format!("cannot make the folder {}: {error}", path.display()))
+    })
 }
 
 /// `name.ending`, or `name-2.ending` ... whichever does not exist yet.

@@ -2,16 +2,13 @@
 
 use std::path::Path;
 
+use crate::certify::guarantee::{FLAGS_WITHOUT_GUARANTEE, NOT_CALIBRATED, SAME_DATA};
 use crate::evidence::{Evidence, Thresholds};
 use crate::inspect::{CertificateSummary, mode_name};
 use crate::report::{CertificateFacts, Context, HighlightingFacts, RunFacts};
 use crate::text::visible_path;
 
 use super::thresholds::CertifiedHighlighting;
-
-/// What is true of flagged words while no calibration covers them.
-const NO_GUARANTEE: &str =
-    "Flagged words are those a trained detector finds unsupported; no guarantee covers them yet.";
 
 /// The context of a report about evidence certified as `summary` says.
 pub fn context(
@@ -37,9 +34,9 @@ pub fn context(
         highlighting: None,
         guarantees: match summary {
             Some(summary) => summary.sentences(thresholds.alpha),
-            None => vec!["not calibrated: no chunk can be certified".to_owned()],
+            None => vec![NOT_CALIBRATED.to_owned()],
         },
-        notes: vec![NO_GUARANTEE.to_owned()],
+        notes: vec![FLAGS_WITHOUT_GUARANTEE.to_owned()],
     }
 }
 
@@ -53,14 +50,10 @@ pub fn with_highlighting(
     context.highlighting =
         Some(HighlightingFacts { beta: highlighting.guarantee.beta, sha256: highlighting.sha256.clone() });
     context.guarantees.extend([highlighting.guarantee.statement(), highlighting.guarantee.limit()]);
-    context.notes.retain(|note| note != NO_GUARANTEE);
+    context.notes.retain(|note| note != FLAGS_WITHOUT_GUARANTEE);
     context.notes.push("Flagged words are those a trained detector finds unsupported.".to_owned());
     if highlighting.same_data {
-        context.notes.push(
-            "The highlighting was calibrated on the data of this run: its guarantee is about further sources, \
-             and the agreement with labels shown here is no check of it."
-                .to_owned(),
-        );
+        context.notes.push(SAME_DATA.to_owned());
     }
     context
 }

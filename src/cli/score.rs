@@ -20,7 +20,7 @@ use crate::model::{GenerationSettings, LanguageModel, ModelLocation};
 use super::data_set::{DataArguments, LayoutArguments, Opened};
 use super::open::InspectionArguments;
 use super::progress::progress_bar;
-use super::session::failure_of;
+use super::session::{failure_of, tell_on_standard_error};
 use super::signals::{cancel_on_interrupt, cancelled};
 use super::thresholds::alpha_of;
 use super::{Failure, Outcome, Shared, output};
@@ -172,7 +172,9 @@ pub fn run(shared: &Shared, arguments: &ScoreArguments) -> Outcome {
     }
     let plan = arguments.inspection.plan(shared, dataset)?;
     let location = ModelLocation::parse(plan.model.as_deref(), &plan.cache).map_err(Failure::model)?;
-    let model = LanguageModel::open_on(&location, &plan.cache, plan.placement).map_err(Failure::model)?;
+    let model = LanguageModel::open_on(&location, &plan.cache, plan.placement)
+        .map_err(Failure::model)?
+        .reading_at_most(plan.context);
     let mut inspector = inspector(&plan, &model, arguments.together)?;
     let (sink, done) = if arguments.resume {
         Sink::resume(&arguments.output, inspector.provenance())?
@@ -197,6 +199,7 @@ pub fn run(shared: &Shared, arguments: &ScoreArguments) -> Outcome {
         return Ok(());
     }
     scoring.done.finish()?;
+    scoring.sink.finish()?;
     let tally = &scoring.tally;
     if arguments.resume {
         output::tell(&format!("{} records were there already", scoring.done.len()));
@@ -328,13 +331,14 @@ impl Scoring<'_> {
     }
 }
 
-fn inspector<'m>(plan: &Plan, model: &'m LanguageModel, together: bool) -> Outcome<Inspector<'m>> {
+/// An inspector with model and detectors, for every command that reads without a screen.
+pub(super) fn inspector<'m>(plan: &Plan, model: &'m LanguageModel, together: bool) -> Outcome<Inspector<'m>> {
     let heads = HeadFiles::read(&plan.heads).map_err(failure_of)?;
     let (detectors, notice) = bind_detectors(model, &plan.heads, &heads).map_err(failure_of)?;
     if let Some(notice) = notice {
         output::tell(&format!("note: {notice}"));
     }
-    let (source, summary) = plan.chunk_source().map_err(failure_of)?;
+    let (source, summary) = plan.chunk_source(&mut tell_on_standard_error).map_err(failure_of)?;
     let mut provenance = plan.provenance(&source, summary.as_ref()).map_err(failure_of)?;
     provenance.model = Some(model.text.facts.name.clone());
     provenance.model_hash = Some(model.text.facts.short_hash().to_owned());

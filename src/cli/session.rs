@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
+use crate::certify::guarantee::NOT_CALIBRATED;
 use crate::evidence::{Evidence, RunFile, Thresholds, read_hashed_run};
-use crate::inspect::{self, CertificateSummary, InspectError, Message};
+use crate::inspect::{self, CertificateSummary, InspectError, Message, Request, Told};
 use crate::report::{Context, RunFacts, html, plain};
+use crate::retrieval::RetrievalError;
 use crate::tui::{self, Borders, ThemeChoice};
 
 use super::progress::progress_bar;
@@ -35,6 +37,8 @@ pub struct Showing {
     pub defaults: Thresholds,
     /// Text even where there is a screen.
     pub plain: bool,
+    /// Where marks of the reader are kept.
+    pub annotations: PathBuf,
     /// Also write the HTML report when there is no screen.
     pub write_html: bool,
 }
@@ -43,12 +47,19 @@ pub struct Showing {
 pub fn show_plan(shared: &Shared, plan: inspect::Plan, showing: &Showing) -> Outcome {
     let certified = Arc::new(OnceLock::new());
     let own = Arc::clone(&certified);
-    show(shared, showing, &certified, move |cancel, sender| {
+    let (asking, requests) = mpsc::channel();
+    let asking = if plan.dataset.documents.is_empty() {
+        Err("this data set has no documents to search; the questions of its records have passages of their own"
+            .to_owned())
+    } else {
+        Ok(asking)
+    };
+    show(shared, showing, &certified, asking, move |cancel, sender| {
         let mut send = |message| {
             // Nobody listens any more once the screen is closed; the run then stops at `cancel`.
             let _ = sender.send(message);
         };
-        let failure = inspect::run(&plan, cancel, &own, &mut send).err();
+        let failure = inspect::run_and_answer(&plan, cancel, &own, &requests, &mut send).err();
         if let Some(error) = &failure {
             send(Message::Failed(error.to_string()));
         }
@@ -73,7 +84,7 @@ pub fn show_run(shared: &Shared, path: &Path, showing: &Showing) -> Outcome {
     let own = Arc::clone(&certified);
     // What cannot be read at all needs no screen.
     let mut records = file.next_records(FIRST_RECORDS).map_err(Failure::input)?;
-    show(shared, showing, &certified, move |cancel, sender| {
+    show(shared, showing, &certified, no_questions(), move |cancel, sender| {
         while !records.is_empty() && !cancel.load(Ordering::SeqCst) {
             if own.get().is_none()
                 && let Some(summary) = certificate_in(&records)
@@ -113,13 +124,15 @@ fn show_evidence(
     showing: &Showing,
 ) -> Outcome {
     let certified = Arc::new(OnceLock::new());
-    if let Some(summary) = certificate_in(&evidence) {
-        let _ = certified.set(summary);
+    let summary = certificate_in(&evidence);
+    if let Some(summary) = &summary {
+        let _ = certified.set(summary.clone());
     }
-    show(shared, showing, &certified, move |_, sender| {
-        let messages = notice
-            .map(Message::Notice)
+    show(shared, showing, &certified, no_questions(), move |_, sender| {
+        let messages = summary
+            .map(|summary| Message::Certified(Box::new(summary)))
             .into_iter()
+            .chain(notice.map(Message::Notice))
             .chain(evidence.into_iter().map(|one| Message::Evidence(Box::new(one))))
             .chain(std::iter::once(Message::Finished));
         for message in messages {
@@ -127,6 +140,12 @@ fn show_evidence(
         }
         None
     })
+}
+
+/// Why a run of evidence answers no questions.
+fn no_questions() -> Result<Sender<Request>, String> {
+    Err("this is a run of evidence, without documents and model: open its data set instead (ragscope open DATA)"
+        .to_owned())
 }
 
 /// Whether there is someone at a screen.
@@ -138,6 +157,7 @@ fn show(
     shared: &Shared,
     showing: &Showing,
     certified: &Arc<OnceLock<CertificateSummary>>,
+    asking: Result<Sender<Request>, String>,
     work: impl FnOnce(&AtomicBool, &Sender<Message>) -> Option<Failure> + Send + 'static,
 ) -> Outcome {
     let interactive = is_interactive(showing);
@@ -148,8 +168,10 @@ fn show(
     let worker_cancel = Arc::clone(&cancel);
     let worker = thread::spawn(move || work(&worker_cancel, &sender));
     if interactive {
-        on_screen(showing, certified, messages, Arc::clone(&cancel), (theme, borders))?;
+        on_screen(showing, certified, messages, Arc::clone(&cancel), asking, (theme, borders))?;
     } else {
+        // Nobody can ask, so the run ends when its data does.
+        drop(asking);
         as_text(showing, certified, &messages)?;
     }
     match worker.join() {
@@ -160,10 +182,19 @@ fn show(
     }
 }
 
+/// What is told while a retriever is made, where there is no screen.
+pub fn tell_on_standard_error(told: Told<'_>) {
+    match told {
+        Told::Doing(text) => output::tell(text),
+        Told::Note(text) => output::tell(&format!("note: {text}")),
+    }
+}
+
 /// Which kind of failure an ended run was.
 pub fn failure_of(error: InspectError) -> Failure {
     match error {
         InspectError::Model(_)
+        | InspectError::Retrieval(RetrievalError::Encoder(_))
         | InspectError::Fetch(_)
         | InspectError::Detect(_)
         | InspectError::Head { .. } => Failure::model(error),
@@ -176,6 +207,7 @@ fn on_screen(
     certified: &Arc<OnceLock<CertificateSummary>>,
     messages: Receiver<Message>,
     cancel: Arc<AtomicBool>,
+    asking: Result<Sender<Request>, String>,
     (theme, borders): (ThemeChoice, Borders),
 ) -> Outcome {
     let (title, command, run) = (showing.title.clone(), showing.command.clone(), Arc::clone(&showing.run));
@@ -196,10 +228,12 @@ fn on_screen(
         cancel,
         guarantee: Arc::new(move |alpha| match own.get() {
             Some(summary) => summary.sentences(alpha),
-            None => vec!["not calibrated: no chunk can be certified".to_owned()],
+            None => vec![NOT_CALIBRATED.to_owned()],
         }),
         highlighting: showing.highlighting.as_ref().map(|calibration| calibration.artefact.clone()),
         export: Box::new(export),
+        asking,
+        marks: tui::KeptMarks::open(&showing.annotations),
         theme,
         borders,
         depth: None,
@@ -265,7 +299,11 @@ fn as_text(
                 by_row.insert(one.row, *one);
             }
             Message::Finished => complete = true,
-            Message::Planned(_) | Message::Failed(_) => {}
+            Message::Planned(_)
+            | Message::Certified(_)
+            | Message::Failed(_)
+            | Message::Stopped
+            | Message::Answer { .. } => {}
         }
     }
     bar.finish_and_clear();

@@ -175,7 +175,7 @@ pub fn shell_word(text: &str) -> String {
 /// Reads a calibration of the highlighting, with the hash of its file.
 fn read_highlighting(path: &Path) -> Outcome<(HighlightingArtefact, String)> {
     let shown = crate::text::visible_path(path);
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = super::open::read_settings(path).map_err(|error| {
         Failure::input_message(format!("cannot read the calibration of the highlighting {shown}: {error}"))
     })?;
     let artefact = HighlightingArtefact::from_json(&text).map_err(Failure::input)?;

@@ -115,7 +115,7 @@ pub fn run(shared: &Shared, arguments: &TrainArguments) -> Outcome {
     let answer =
         train_answer_head(&pool, &folds, "lookback", AnswerFeatures::FullContext, Some(PAPER_C), &settings)
             .map_err(Failure::input)?;
-    std::fs::create_dir_all(&arguments.output).map_err(Failure::input)?;
+    output::make_folder(&arguments.output)?;
     let write =
         |name: &str, bytes: &[u8]| output::write_new(&arguments.output.join(name), bytes, arguments.force);
     write("token.safetensors", &token.to_bytes().map_err(Failure::model)?)?;

@@ -46,6 +46,15 @@ fn containers_that_are_not_read_are_named_with_the_next_step() {
 }
 
 #[test]
+fn a_small_file_that_unfolds_into_very_much_is_refused() {
+    let told = error("data.jsonl.gz", &gzip(&vec![b' '; 257 << 20]), &plain());
+    assert!(told.contains("unfold into more than 256 MiB"), "{told}");
+    let blanks = std::io::Read::take(std::io::repeat(b' '), 257 << 20);
+    let told = error("data.jsonl.zst", &zstd::stream::encode_all(blanks, 1).unwrap(), &plain());
+    assert!(told.contains("unfold into more than 256 MiB"), "{told}");
+}
+
+#[test]
 fn an_unknown_layout_lists_its_fields_and_a_wrong_one_says_why_it_was_taken() {
     let told = error("x.jsonl", b"{\"prompt\":1,\"\\u001b]0;\":2}", &plain());
     assert!(told.contains("`prompt`, `␛]0;`") && told.contains("--map question=FIELD"), "{told}");

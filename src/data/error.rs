@@ -18,7 +18,7 @@ pub enum DataError {
     )]
     Missing { path: String },
     /// The operating system or the decompressor refused.
-    #[error("{path}: cannot be read: {source}")]
+    #[error("{path}: cannot be read: {said}", said = visible_line(&source.to_string()))]
     Read { path: String, source: io::Error },
     /// Nothing but blanks.
     #[error("{path}: the file is empty; expected {expected}")]

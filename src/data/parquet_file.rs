@@ -1,13 +1,67 @@
 //! Parquet as records: groups and lists become objects and lists.
 
 use std::fs::File;
+use std::io::BufReader;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use bytes::Bytes;
+use parquet::errors::ParquetError;
+use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
 use parquet::record::Field;
 
 use super::error::DataError;
 use super::json::{Json, Object};
-use super::source_file::SourceFile;
+use super::source_file::{SourceFile, Unfolded};
+
+/// A file that can be read a bounded number of times: every page takes some bytes of it, and pages that claim
+/// none would be read for ever.
+struct Pages {
+    file: File,
+    length: u64,
+    left: AtomicU64,
+}
+
+impl Pages {
+    fn of(file: File) -> std::io::Result<Self> {
+        let length = file.metadata()?.len();
+        // A page is read twice, its header and its content; a footer some more times.
+        let reads = length.saturating_mul(2).saturating_add(1024);
+        Ok(Self { file, length, left: AtomicU64::new(reads) })
+    }
+
+    fn read(&self, start: u64, length: u64) -> Result<(), ParquetError> {
+        let inside = start.checked_add(length).is_some_and(|end| end <= self.length);
+        let taken = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        match (inside, taken) {
+            (true, Ok(_)) => Ok(()),
+            (false, _) => Err(ParquetError::General(format!(
+                "expected bytes within the file of {}, found {length} at {start}",
+                self.length
+            ))),
+            (true, Err(_)) => Err(ParquetError::General("expected an end, found ever more pages".to_owned())),
+        }
+    }
+}
+
+impl Length for Pages {
+    fn len(&self) -> u64 {
+        self.length
+    }
+}
+
+impl ChunkReader for Pages {
+    type T = BufReader<File>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
+        self.read(start, 0)?;
+        self.file.get_read(start)
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
+        self.read(start, length as u64)?;
+        self.file.get_bytes(start, length)
+    }
+}
 
 /// Every row, in order; a row that cannot be read is an error of its own.
 ///
@@ -15,16 +69,24 @@ use super::source_file::SourceFile;
 /// When the file cannot be opened or its footer does not read.
 pub(crate) fn rows(file: &SourceFile) -> Result<Vec<Result<Object, String>>, DataError> {
     let read = |source: std::io::Error| DataError::Read { path: file.shown.clone(), source };
-    let reader = SerializedFileReader::new(File::open(&file.path).map_err(read)?)
-        .map_err(|error| read(std::io::Error::other(error)))?;
+    let pages = File::open(&file.path).and_then(Pages::of).map_err(read)?;
+    let reader = SerializedFileReader::new(pages).map_err(|error| read(std::io::Error::other(error)))?;
     let rows = reader.get_row_iter(None).map_err(|error| read(std::io::Error::other(error)))?;
-    Ok(rows
-        .map(|row| {
-            let row = row.map_err(|error| format!("not a row of Parquet: {error}"))?;
+    let mut unfolded = Unfolded::of(file);
+    let mut records = Vec::new();
+    for row in rows {
+        let record = row.map_err(|error| format!("not a row of Parquet: {error}")).map(|row| {
             let columns = row.get_column_iter();
-            Ok(Object::new(columns.map(|(name, field)| (name.clone(), value(field))).collect()).0)
-        })
-        .collect())
+            Object::new(columns.map(|(name, field)| (name.clone(), value(field))).collect()).0
+        });
+        // A row that cannot be read counts too: there may be as many of them as the file likes to say.
+        match &record {
+            Ok(record) => unfolded.add(record)?,
+            Err(_) => unfolded.add(&Object::default())?,
+        }
+        records.push(record);
+    }
+    Ok(records)
 }
 
 fn value(field: &Field) -> Json {

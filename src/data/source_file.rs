@@ -10,9 +10,19 @@ use flate2::read::MultiGzDecoder;
 use sha2::{Digest, Sha256};
 
 use super::error::{DataError, shown_path};
+use super::json::Object;
 
-/// Most bytes that a compressed file may unfold into.
+/// Most bytes that a file may unfold into.
 const MOST_UNFOLDED: u64 = 8 << 30;
+/// What any file may unfold into, and how many times its own bytes a larger one may: records of text shrink to a
+/// tenth, made-up ones to a thousandth.
+const ALWAYS_UNFOLDED: u64 = 256 << 20;
+const MOST_TIMES: u64 = 300;
+
+/// Most bytes that a file of `stored` bytes may unfold into.
+fn most_unfolded(stored: u64) -> u64 {
+    stored.saturating_mul(MOST_TIMES).clamp(ALWAYS_UNFOLDED, MOST_UNFOLDED)
+}
 
 /// A file that was read.
 #[derive(Debug)]
@@ -23,6 +33,39 @@ pub(crate) struct SourceFile {
     /// Decompressed, without a UTF-8 byte-order mark. Only its first ones where the container is no text.
     pub(crate) bytes: Vec<u8>,
     pub(crate) container: Container,
+    /// Bytes of the file on disk.
+    pub(crate) stored: u64,
+}
+
+/// What the records of a container take in memory, counted while they are read: a file of kilobytes can hold
+/// millions of them.
+pub(crate) struct Unfolded<'a> {
+    file: &'a SourceFile,
+    bytes: u64,
+}
+
+impl<'a> Unfolded<'a> {
+    pub(crate) fn of(file: &'a SourceFile) -> Self {
+        Self { file, bytes: 0 }
+    }
+
+    /// Adds a record, or refuses the file.
+    pub(crate) fn add(&mut self, record: &Object) -> Result<(), DataError> {
+        self.bytes = self.bytes.saturating_add(record.weight());
+        let most = most_unfolded(self.file.stored);
+        if self.bytes <= most {
+            return Ok(());
+        }
+        Err(too_much("records", self.file.stored, most, &self.file.shown))
+    }
+}
+
+fn too_much(what: &str, stored: u64, most: u64, shown: &str) -> DataError {
+    DataError::NotReadYet {
+        path: shown.to_owned(),
+        found: format!("{stored} bytes of {what} that unfold into more than {} MiB", most >> 20),
+        next: "split it into smaller files, or write it as JSONL".to_owned(),
+    }
 }
 
 /// What the first bytes of a file say it is.
@@ -65,15 +108,17 @@ impl SourceFile {
         {
             if raw.starts_with(magic) {
                 // Its own reader opens the file: only the hash needed all of it here.
-                return Ok(Self { path: path.to_owned(), shown, bytes: magic.to_vec(), container });
+                let stored = raw.len() as u64;
+                return Ok(Self { path: path.to_owned(), shown, bytes: magic.to_vec(), container, stored });
             }
         }
+        let stored = raw.len() as u64;
         let mut bytes = if raw.starts_with(GZIP) {
-            unfold(MultiGzDecoder::new(raw.as_slice()), "gzip", &shown)?
+            unfold(MultiGzDecoder::new(raw.as_slice()), "gzip", stored, &shown)?
         } else if raw.starts_with(ZSTD) {
             let decoder = zstd::stream::read::Decoder::new(raw.as_slice());
             let decoder = decoder.map_err(|source| DataError::Read { path: shown.clone(), source })?;
-            unfold(decoder, "zstd", &shown)?
+            unfold(decoder, "zstd", stored, &shown)?
         } else {
             raw
         };
@@ -82,7 +127,7 @@ impl SourceFile {
         if bytes.starts_with(BYTE_ORDER_MARK) {
             bytes.drain(..BYTE_ORDER_MARK.len());
         }
-        Ok(Self { path: path.to_owned(), shown, bytes, container: Container::Text })
+        Ok(Self { path: path.to_owned(), shown, bytes, container: Container::Text, stored })
     }
 
     /// The beginning of a text file, with at least `lines` whole lines; `None` where that is all of it or too
@@ -110,7 +155,8 @@ impl SourceFile {
         if bytes.starts_with(BYTE_ORDER_MARK) {
             bytes.drain(..BYTE_ORDER_MARK.len());
         }
-        Ok(Some(Self { path: path.to_owned(), shown, bytes, container: Container::Text }))
+        let stored = bytes.len() as u64;
+        Ok(Some(Self { path: path.to_owned(), shown, bytes, container: Container::Text, stored }))
     }
 
     /// The content as text.
@@ -207,16 +253,13 @@ pub(crate) fn invalid_byte(bytes: &[u8], error: std::str::Utf8Error) -> String {
 /// The mark that some editors put before UTF-8.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = &[0xef, 0xbb, 0xbf];
 
-fn unfold(decoder: impl Read, name: &str, shown: &str) -> Result<Vec<u8>, DataError> {
+fn unfold(decoder: impl Read, name: &str, stored: u64, shown: &str) -> Result<Vec<u8>, DataError> {
     let read = |source| DataError::Read { path: shown.to_owned(), source };
+    let most = most_unfolded(stored);
     let mut bytes = Vec::new();
-    decoder.take(MOST_UNFOLDED + 1).read_to_end(&mut bytes).map_err(read)?;
-    if bytes.len() as u64 > MOST_UNFOLDED {
-        return Err(DataError::NotReadYet {
-            path: shown.to_owned(),
-            found: format!("{name} that unfolds into more than {} GiB", MOST_UNFOLDED >> 30),
-            next: "split it into smaller files".to_owned(),
-        });
+    decoder.take(most + 1).read_to_end(&mut bytes).map_err(read)?;
+    if bytes.len() as u64 > most {
+        return Err(too_much(name, stored, most, shown));
     }
     Ok(bytes)
 }

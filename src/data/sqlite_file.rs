@@ -5,10 +5,14 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::error::{DataError, shown_names};
 use super::json::{Json, Object};
-use super::source_file::SourceFile;
+use super::source_file::{SourceFile, Unfolded};
 
 /// Tables that observability tools keep their traces in, the most telling first.
 const KNOWN: [&str; 4] = ["spans", "trulens_events", "trulens_records", "records"];
+
+/// What `SQLite` advises for files from elsewhere.
+const UNTRUSTED: &str = "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;
+    PRAGMA hard_heap_limit = 1073741824;";
 
 /// The rows of the table, in the order of the table.
 ///
@@ -22,6 +26,8 @@ pub(crate) fn rows(file: &SourceFile) -> Result<Vec<Object>, DataError> {
     // Nothing is ever written: not even the lock of a reader.
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let database = Connection::open_with_flags(&file.path, flags).map_err(read)?;
+    // A schema is a program too: no functions with effects, pages checked, memory bounded.
+    database.execute_batch(UNTRUSTED).map_err(read)?;
     let tables: Vec<String> = {
         let wanted =
             "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name";
@@ -42,19 +48,45 @@ pub(crate) fn rows(file: &SourceFile) -> Result<Vec<Object>, DataError> {
             });
         }
     };
+    let names = column_names(&database, &table).map_err(read)?;
     let quoted = table.replace('"', "\"\"");
     let mut statement = database.prepare(&format!("SELECT * FROM \"{quoted}\"")).map_err(read)?;
-    let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    if statement.column_count() != names.len() {
+        let (expected, found) = (names.len(), statement.column_count());
+        return Err(DataError::Read {
+            path: file.shown.clone(),
+            source: std::io::Error::other(format!("expected {expected} columns, found {found}")),
+        });
+    }
     let mut rows = statement.query([]).map_err(read)?;
     let mut records = Vec::new();
+    let mut unfolded = Unfolded::of(file);
     while let Some(row) = rows.next().map_err(read)? {
         let mut fields = Vec::with_capacity(names.len());
         for (at, name) in names.iter().enumerate() {
             fields.push((name.clone(), value(row.get_ref(at).map_err(read)?)));
         }
-        records.push(Object::new(fields).0);
+        let record = Object::new(fields).0;
+        unfolded.add(&record)?;
+        records.push(record);
     }
     Ok(records)
+}
+
+/// Names of the columns that `SELECT *` gives, whatever their bytes: asking a statement for them ends in a panic
+/// where they are no UTF-8.
+fn column_names(database: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
+    let mut statement =
+        database.prepare("SELECT name FROM pragma_table_xinfo(?1) WHERE hidden <> 1 ORDER BY cid")?;
+    let mut rows = statement.query([table])?;
+    let mut names = Vec::new();
+    while let Some(row) = rows.next()? {
+        names.push(match row.get_ref(0)? {
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            _ => String::new(),
+        });
+    }
+    Ok(names)
 }
 
 fn value(value: ValueRef<'_>) -> Json {
@@ -92,6 +124,17 @@ mod tests {
         let data = Dataset::open(&path, &OpenOptions::default()).unwrap();
         assert_eq!(data.format, Format::OpenInference);
         assert_eq!(examples(&data)[0].passages[0].text, "c");
+    }
+
+    #[test]
+    fn a_table_that_computes_gigabytes_is_refused_before_they_are_there() {
+        let numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000)
+             INSERT INTO spans (id) SELECT i FROM n;";
+        let (_folder, path) = database(&format!(
+            "CREATE TABLE spans (id INTEGER, attributes TEXT GENERATED ALWAYS AS (hex(zeroblob(100000)))); {numbers}"
+        ));
+        let error = Dataset::open(&path, &OpenOptions::default()).unwrap_err().to_string();
+        assert!(error.contains("unfold into more than 256 MiB"), "{error}");
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub enum DetectError {
     },
     /// An array of the trace does not have the size its own description promises.
     #[error(
-        "the reading's {field} has {found} values where its shape promises {expected}; read the answer again"
+        "the reading's {field} has {found} values where its shape says {expected}; read the answer again"
     )]
     TraceShape {
         /// The field of the trace.

@@ -180,6 +180,17 @@ mod tests {
         }
 
         #[test]
+        fn exchanging_the_labels_exchanges_the_scores_and_all_stay_probabilities(
+            scores in proptest::collection::vec(0.0..=1.0_f64, 0..200), stay in 0.0..=1.0_f64,
+        ) {
+            let exchanged: Vec<f64> = scores.iter().map(|score| 1.0 - score).collect();
+            for (a, b) in smooth(&scores, stay).iter().zip(smooth(&exchanged, stay)) {
+                prop_assert!((0.0..=1.0).contains(a));
+                prop_assert!((a + b - 1.0).abs() < 1e-6, "{a} and {b}");
+            }
+        }
+
+        #[test]
         fn persistence_one_half_returns_the_scores(scores in proptest::collection::vec(0.001..0.999_f64, 0..50)) {
             for (a, b) in smooth(&scores, 0.5).iter().zip(&scores) {
                 prop_assert!((a - b).abs() < 1e-12);

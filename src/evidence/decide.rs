@@ -144,4 +144,42 @@ mod tests {
         assert!(findings.smoothed.is_empty());
         assert_eq!(findings.consistent, Some(false));
     }
+
+    proptest::proptest! {
+        #[test]
+        fn a_stricter_threshold_never_finds_the_other_way(
+            scores in proptest::collection::vec(0.0_f32..=1.0, 1..40),
+            one in 0.0_f64..=1.0, other in 0.0_f64..=1.0, rho in 0.5_f64..0.9999,
+            alphas in (0_u16..=1000, 0_u16..=1000), factuality in 0.0_f64..=1.0,
+        ) {
+            let mut record = evidence(&scores);
+            if let Some(reading) = &mut record.reading {
+                reading.factuality = Some(factuality);
+            }
+            let at = |low: bool| {
+                let level = if low == (one <= other) { one } else { other };
+                let alpha = if low { alphas.0.min(alphas.1) } else { alphas.0.max(alphas.1) };
+                let thresholds = Thresholds {
+                    alpha: Alpha::from_thousandths(alpha), token: level, factuality: level, rho, ..Thresholds::default()
+                };
+                decide(&record, &thresholds)
+            };
+            let (low, high) = (at(true), at(false));
+            // A higher token threshold flags less, byte for byte.
+            let bytes = |findings: &Findings| -> std::collections::BTreeSet<usize> {
+                findings.spans.iter().flat_map(|span| span.range.clone()).collect()
+            };
+            proptest::prop_assert!(bytes(&high).is_subset(&bytes(&low)));
+            proptest::prop_assert!(high.flagged_tokens <= low.flagged_tokens && (low.flagged || !high.flagged));
+            // A higher alpha trusts fewer chunks.
+            for (low, high) in low.trusted.iter().zip(&high.trusted) {
+                proptest::prop_assert_eq!(low.is_none(), high.is_none());
+                proptest::prop_assert!(*low != Some(false) || *high != Some(true));
+            }
+            // A higher factuality threshold finds fewer answers consistent.
+            proptest::prop_assert!(low.consistent != Some(false) || high.consistent != Some(true));
+            // What no threshold is about stays.
+            proptest::prop_assert_eq!(&low.smoothed, &high.smoothed);
+        }
+    }
 }

@@ -1,14 +1,14 @@
 //! A run of evidence read piece by piece, so that its first lines can be looked at while the rest comes.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 use std::path::Path;
 
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
 use super::record::Evidence;
-use super::store::{EvidenceError, parse_line};
+use super::store::{EvidenceError, parse_line, read_line};
 use crate::text::visible_path;
 
 /// Lines parsed side by side.
@@ -107,7 +107,7 @@ impl RunFile {
         let mut bytes = Vec::new();
         while lines.len() < most && !self.ended {
             bytes.clear();
-            let count = match self.reader.read_until(b'\n', &mut bytes) {
+            let count = match read_line(&mut self.reader, &mut bytes) {
                 Ok(count) => count,
                 Err(source) => {
                     self.ended = true;

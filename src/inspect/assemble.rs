@@ -72,7 +72,8 @@ pub(super) fn add_reading(
     let read = match read {
         Ok(read) => read,
         Err(error) => {
-            evidence.status = Status::Partial;
+            // Numbers that broke say nothing about the record; a record that cannot be read keeps its chunks.
+            evidence.status = if error.is_not_finite() { Status::Error } else { Status::Partial };
             evidence.reason = Some(error.to_string());
             return;
         }
@@ -148,7 +149,22 @@ fn finite(values: &[f32], what: &str) -> Result<(), String> {
 /// Six decimals: more is noise, and a third of the file.
 fn rounded(mut values: Vec<f32>) -> Vec<f32> {
     for value in &mut values {
-        *value = (*value * 1e6).round() / 1e6;
+        let short = (*value * 1e6).round() / 1e6;
+        // Huge values have no decimals to cut, and their product is no number.
+        if short.is_finite() {
+            *value = short;
+        }
     }
     values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounding_keeps_finite_values_finite() {
+        let values = vec![0.123_456_78, -f32::MAX, f32::MAX, 1e33, -0.0];
+        assert_eq!(rounded(values), [0.123_457, -f32::MAX, f32::MAX, 1e33, 0.0]);
+    }
 }

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use crate::certify::guarantee::other_retriever;
 use crate::certify::{
-    Alpha, CalibrationArtefact, CalibrationMode, CalibrationSource, ChunkGuarantee, ChunkLabels,
+    Alpha, CalibrationArtefact, CalibrationMode, CalibrationSource, ChunkGuarantee, ChunkLabels, Diagnostics,
     DiagnosticsSettings, LabelChunk, LabelQuestion, LabelSettings, PValue, QuestionScores, diagnose, judge,
     label_chunks,
 };
@@ -11,7 +12,7 @@ use crate::data::{Dataset, Example, grouped_split};
 use crate::metrics::Measure;
 
 use super::InspectError;
-use super::corpus::Corpus;
+use super::corpus::{Corpus, ScoreKind};
 
 /// Fewer questions with a known source than this, and a data set does not calibrate itself.
 const LEAST_QUESTIONS: usize = 20;
@@ -39,29 +40,31 @@ pub fn score_questions(
         .filter(|example| !example.source_documents.is_empty())
         .filter(|example| seen.insert((example.split_key(), example.question.as_str())))
         .collect();
-    let mut questions = Vec::with_capacity(examples.len());
-    let mut raw = Vec::with_capacity(examples.len());
+    let mut retrieved = Vec::with_capacity(examples.len());
     for example in &examples {
-        let (hits, _) = corpus.retrieve(&example.question, k)?;
-        questions.push(LabelQuestion {
+        retrieved.push(corpus.retrieve(&example.question, k)?.chunks);
+    }
+    let questions: Vec<LabelQuestion<'_>> = examples
+        .iter()
+        .zip(&retrieved)
+        .map(|(example, chunks)| LabelQuestion {
             references: &example.references,
             source_documents: &example.source_documents,
-            chunks: hits
+            chunks: chunks
                 .iter()
-                .map(|hit| LabelChunk { document: &hit.chunk.document_id, text: &hit.chunk.text })
+                .map(|chunk| LabelChunk { document: &chunk.document_id, text: &chunk.text })
                 .collect(),
-        });
-        raw.push(hits.iter().map(|hit| hit.score).collect::<Vec<f64>>());
-    }
+        })
+        .collect();
     let labels = label_chunks(&questions, settings);
-    let reachable = corpus.document_ids();
     let scores = examples
         .iter()
-        .zip(raw.iter().zip(&labels.correct))
-        .map(|(example, (scores, correct))| QuestionScores {
+        .zip(retrieved.iter().zip(&labels.correct))
+        .map(|(example, (chunks, correct))| QuestionScores {
             split_key: example.split_key().to_owned(),
-            hits: scores.iter().copied().zip(correct.iter().copied()).collect(),
-            reachable: example.source_documents.iter().any(|id| reachable.contains(id.as_str())),
+            hits: chunks.iter().map(|chunk| chunk.score).zip(correct.iter().copied()).collect(),
+            // A search server does not say what it holds: then nothing speaks against it.
+            reachable: example.source_documents.iter().any(|id| corpus.holds_document(id).unwrap_or(true)),
         })
         .collect();
     Ok(ScoredQuestions { scores, labels, rows: examples.iter().map(|example| example.row).collect() })
@@ -104,44 +107,39 @@ pub struct CertificateSummary {
     pub data: String,
     /// The verdict about retriever and data, where it was made.
     pub verdict: Option<String>,
+    /// m1, m2 and coverage at many levels, where the calibrating questions were diagnosed here. It is
+    /// not kept in evidence.
+    pub diagnostics: Option<Diagnostics>,
 }
 
 impl Certificate {
-    /// A calibration made before, if it fits the corpus in use: scores of other settings are other scores.
+    /// A calibration made before, if it is about scores of this kind: others are other quantities.
     #[must_use]
     pub fn from_artefact(
         artefact: CalibrationArtefact,
         mode: CalibrationMode,
-        corpus: &Corpus,
+        kind: &ScoreKind,
         k: usize,
     ) -> Self {
-        let ours = corpus.settings();
-        let theirs = &artefact.source.retriever_settings;
-        let mut differences: Vec<String> = ours
-            .iter()
-            .filter(|(name, value)| theirs.get(*name) != Some(value))
-            .map(|(name, value)| {
-                let calibrated = theirs.get(name).map_or("nothing", String::as_str);
-                format!("{name} is {value} here and {calibrated} there")
-            })
-            .collect();
+        let calibrated = ScoreKind {
+            retriever: artefact.source.retriever.clone(),
+            settings: artefact.source.retriever_settings.clone(),
+        };
+        let mut differences = kind.differences(&calibrated);
         if artefact.source.k != k {
             differences.push(format!("K is {k} here and {} there", artefact.source.k));
         }
         if differences.is_empty() {
             return Self::Artefact { artefact: Box::new(artefact), mode };
         }
-        Self::Absent(format!(
-            "the calibration was made with another retriever, so its guarantee does not hold here: {}",
-            differences.join("; ")
-        ))
+        Self::Absent(other_retriever(&differences))
     }
 
     /// Calibrates the halves of a data set on each other, grouped by source.
     pub fn from_halves(
         scored: &ScoredQuestions,
         dataset: &Dataset,
-        corpus: &Corpus,
+        kind: &ScoreKind,
         k: usize,
         mode: CalibrationMode,
         seed: u64,
@@ -164,7 +162,7 @@ impl Certificate {
                 .filter(|(_, in_first)| **in_first == wanted)
                 .map(|(question, _)| question.clone())
                 .collect();
-            let source = source_of(dataset, corpus, k, LabelSettings::default(), seed);
+            let source = source_of(dataset, kind, k, LabelSettings::default(), seed);
             Ok(CalibrationArtefact::new(source, &questions, &scored.labels)?)
         };
         let artefacts = Box::new([half(true)?, half(false)?]);
@@ -216,15 +214,15 @@ impl Certificate {
 #[must_use]
 pub fn source_of(
     dataset: &Dataset,
-    corpus: &Corpus,
+    kind: &ScoreKind,
     k: usize,
     labels: LabelSettings,
     seed: u64,
 ) -> CalibrationSource {
     CalibrationSource {
         k,
-        retriever: corpus.retriever_name().to_owned(),
-        retriever_settings: corpus.settings(),
+        retriever: kind.retriever.clone(),
+        retriever_settings: kind.settings.clone(),
         labels,
         data: Some(dataset.name.clone()),
         data_hash: Some(dataset.hash.clone()),
@@ -243,18 +241,22 @@ fn summary_of(artefacts: &[&CalibrationArtefact], mode: CalibrationMode, how: &s
         recall: Measure::ratio(found as f64, questions as f64, "no questions"),
         data: format!("{}{how}", source.data.as_deref().unwrap_or("unnamed data")),
         verdict: None,
+        diagnostics: None,
     }
 }
 
-/// Diagnoses retriever and data set and puts the verdict into words, where there are questions enough.
-#[must_use]
-pub fn verdict(scores: &[QuestionScores], k: usize, alpha: Alpha, mode: CalibrationMode) -> Option<String> {
-    let settings = DiagnosticsSettings { k, alphas: vec![alpha], ..DiagnosticsSettings::default() };
-    let diagnostics = diagnose(scores, &settings).ok()?;
-    Some(judge(&diagnostics, alpha, mode).to_string())
-}
-
 impl CertificateSummary {
+    /// Diagnoses retriever and data set and puts the verdict at `alpha` into words, where there are
+    /// questions enough.
+    #[must_use]
+    pub fn diagnosed(self, scores: &[QuestionScores], alpha: Alpha) -> Self {
+        let mut settings = DiagnosticsSettings { k: self.k, ..DiagnosticsSettings::default() };
+        settings.alphas.push(alpha);
+        let Ok(diagnostics) = diagnose(scores, &settings) else { return self };
+        let verdict = Some(judge(&diagnostics, alpha, self.mode).to_string());
+        Self { verdict, diagnostics: Some(diagnostics), ..self }
+    }
+
     /// What is guaranteed at `alpha`, then what is not, one sentence each.
     #[must_use]
     pub fn sentences(&self, alpha: Alpha) -> Vec<String> {
@@ -300,6 +302,7 @@ impl CertificateSummary {
             recall: recall.map_or_else(|| Measure::undefined("n/a (not recorded)"), Measure::of),
             data: settings.get("calibration_data")?.clone(),
             verdict: settings.get("verdict").cloned(),
+            diagnostics: None,
         })
     }
 }

@@ -13,6 +13,10 @@ use crate::model::StateLayer;
 use crate::reading::KeptSignals;
 
 use super::InspectError;
+use crate::disk::read_regular;
+
+/// Most bytes of a head: one over all layers of a large model has some 30 MB.
+const LARGEST_HEAD: u64 = 512 << 20;
 
 const SHIPPED_TOKEN_HEAD: &[u8] =
     include_bytes!("../../assets/heads/smollm2-135m-instruct/token.safetensors");
@@ -93,7 +97,8 @@ impl HeadFiles {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, InspectError> {
-    std::fs::read(path).map_err(|source| InspectError::Head { path: crate::text::visible_path(path), source })
+    read_regular(path, LARGEST_HEAD)
+        .map_err(|source| InspectError::Head { path: crate::text::visible_path(path), source })
 }
 
 /// Detectors bound to a model.

@@ -35,12 +35,4 @@ pub enum InspectError {
         /// What the system says.
         source: std::io::Error,
     },
-    /// The evidence cache.
-    #[error("the evidence cache in {path} cannot be used: {source}")]
-    Cache {
-        /// Where it is.
-        path: String,
-        /// What the system says.
-        source: std::io::Error,
-    },
 }

@@ -138,11 +138,11 @@ pub fn extract(
         }
         let Some((first, _)) = run.first() else { continue };
         let retrieved = match corpus {
-            Some(corpus) if first.passages.is_empty() => corpus.retrieve(&first.question, top_k)?.0,
+            Some(corpus) if first.passages.is_empty() => corpus.retrieve(&first.question, top_k)?.chunks,
             _ => Vec::new(),
         };
         let passages: Vec<&str> = if first.passages.is_empty() {
-            retrieved.iter().map(|hit| hit.chunk.text.as_str()).collect()
+            retrieved.iter().map(|chunk| &*chunk.text).collect()
         } else {
             first.passages.iter().map(|passage| passage.text.as_str()).collect()
         };

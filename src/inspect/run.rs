@@ -2,25 +2,29 @@
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
 use std::time::Instant;
 
 use crate::certify::{Alpha, CalibrationArtefact, CalibrationMode, LabelSettings};
 use crate::data::{Dataset, Row};
 use crate::evidence::{Evidence, Provenance};
 use crate::model::{
-    CacheDirectory, DEFAULT_MODEL, FetchProgress, FetchStage, LanguageModel, ModelLocation, PipCommand,
-    Placement, TextModelFacts, fetch,
+    CacheDirectory, DEFAULT_MODEL, FetchProgress, FetchStage, GenerationSettings, ModelLocation, PipCommand,
+    Placement, fetch,
 };
-use crate::retrieval::{Bm25Settings, ChunkingSettings};
 
 use super::InspectError;
+use super::asking::{answer_all, answer_waiting};
 use super::cache::EvidenceCache;
-use super::certificate::{Certificate, CertificateSummary, score_questions, verdict};
+use super::certificate::{Certificate, CertificateSummary, score_questions};
 use super::chunks::ChunkSource;
-use super::corpus::Corpus;
+use super::corpus::{Corpus, RetrieverKind, RetrieverSettings, Told};
 use super::detectors::{HeadFiles, HeadSource};
-use super::inspector::{Inspector, bind_detectors};
+use super::given_scores;
+use super::inspector::Inspector;
 use super::message::{Message, Planned};
+use super::model_slot::ModelSlot;
+use super::request::Request;
 use super::shared_prompt::same_prompt_runs;
 
 /// What is to be inspected, and with what.
@@ -35,12 +39,14 @@ pub struct Plan {
     pub may_fetch: bool,
     /// Where heads come from.
     pub heads: HeadSource,
+    /// Tokens of prompt and answer that are read at most; `None`: what the model reads.
+    pub context: Option<usize>,
     /// Chunks retrieved per question, and read.
     pub top_k: usize,
-    /// How documents are cut.
-    pub chunking: ChunkingSettings,
-    /// How chunks are ranked.
-    pub bm25: Bm25Settings,
+    /// How chunks are found.
+    pub retriever: RetrieverSettings,
+    /// The retriever whose scores came with the data, in the user's words.
+    pub given_scores: Option<String>,
     /// How chunks of one question enter the calibration.
     pub mode: CalibrationMode,
     /// A calibration made before; `None`: the data set calibrates itself where it can.
@@ -49,6 +55,8 @@ pub struct Plan {
     pub cache: CacheDirectory,
     /// Seed of the halves.
     pub seed: u64,
+    /// How answers are written where someone asks.
+    pub answering: GenerationSettings,
 }
 
 impl Plan {
@@ -61,39 +69,58 @@ impl Plan {
             placement: Placement::CPU,
             may_fetch: false,
             heads: HeadSource::Shipped,
+            context: None,
             top_k: 5,
-            chunking: ChunkingSettings::default(),
-            bm25: Bm25Settings::default(),
+            retriever: RetrieverSettings::default(),
+            given_scores: None,
             mode: CalibrationMode::default(),
             calibration: None,
             cache,
             seed: 42,
+            answering: GenerationSettings::default(),
         }
     }
 
-    /// Cuts, indexes and calibrates.
-    pub fn chunk_source(&self) -> Result<(ChunkSource, Option<CertificateSummary>), InspectError> {
-        if self.dataset.documents.is_empty() {
-            let reason = "the data set has no documents, so nothing is retrieved here".to_owned();
-            let certificate = Certificate::Absent(reason);
-            return Ok((ChunkSource { corpus: None, certificate, top_k: self.top_k }, None));
+    /// Cuts, indexes and calibrates; `tell` hears what is going on.
+    pub fn chunk_source(
+        &self,
+        tell: &mut dyn FnMut(Told<'_>),
+    ) -> Result<(ChunkSource, Option<CertificateSummary>), InspectError> {
+        let given = given_scores::certificate(
+            &self.dataset,
+            self.calibration.as_ref(),
+            self.given_scores.as_deref(),
+            self.mode,
+            self.seed,
+        )?;
+        let searches =
+            !self.dataset.documents.is_empty() || matches!(self.retriever.kind, RetrieverKind::Server(_));
+        if !searches {
+            let reason = "the data set has no documents, so nothing is retrieved here";
+            let summary = given.certificate.summary();
+            return Ok((ChunkSource { given, ..ChunkSource::nothing(self.top_k, reason) }, summary));
         }
-        let corpus = Corpus::index(&self.dataset.documents, self.chunking, self.bm25)?;
+        let corpus = Corpus::open(&self.dataset.documents, &self.retriever, &self.cache, tell)?;
+        let kind = corpus.score_kind();
+        let source =
+            |certificate| ChunkSource { corpus: Some(corpus), certificate, top_k: self.top_k, given };
         if let Some(artefact) = &self.calibration {
             // Without a verdict: it is about the data that calibrated, and a few records of this run say
             // nothing about that.
-            let certificate = Certificate::from_artefact(artefact.clone(), self.mode, &corpus, self.top_k);
-            let summary = certificate.summary();
-            return Ok((ChunkSource { corpus: Some(corpus), certificate, top_k: self.top_k }, summary));
+            let certificate = Certificate::from_artefact(artefact.clone(), self.mode, &kind, self.top_k);
+            let source = source(certificate);
+            let summary = source.certificate.summary().or_else(|| source.given.certificate.summary());
+            return Ok((source, summary));
         }
-        let scored = score_questions(&self.dataset, &corpus, self.top_k, &LabelSettings::default())?;
-        let certificate =
-            Certificate::from_halves(&scored, &self.dataset, &corpus, self.top_k, self.mode, self.seed)?;
-        let mut summary = certificate.summary();
-        if let Some(summary) = &mut summary {
-            summary.verdict = verdict(&scored.scores, self.top_k, Alpha::default(), self.mode);
-        }
-        Ok((ChunkSource { corpus: Some(corpus), certificate, top_k: self.top_k }, summary))
+        let mut source = source(Certificate::Absent(String::new()));
+        let Some(corpus) = &source.corpus else { return Ok((source, None)) };
+        let scored = score_questions(&self.dataset, corpus, self.top_k, &LabelSettings::default())?;
+        source.certificate =
+            Certificate::from_halves(&scored, &self.dataset, &kind, self.top_k, self.mode, self.seed)?;
+        let summary = source.certificate.summary();
+        let summary = summary.map(|summary| summary.diagnosed(&scored.scores, Alpha::default()));
+        let summary = summary.or_else(|| source.given.certificate.summary());
+        Ok((source, summary))
     }
 
     /// What every line of evidence says of its making, without the model.
@@ -105,6 +132,9 @@ impl Plan {
         let mut settings = source.corpus.as_ref().map(Corpus::settings).unwrap_or_default();
         settings.insert("top_k".to_owned(), self.top_k.to_string());
         settings.insert("prompt".to_owned(), "RAGTruth question answering".to_owned());
+        if let Some(context) = self.context {
+            settings.insert("context".to_owned(), context.to_string());
+        }
         if let Some(summary) = summary {
             settings.extend(summary.to_settings());
         }
@@ -112,14 +142,17 @@ impl Plan {
             tool: format!("ragscope {}", env!("CARGO_PKG_VERSION")),
             data: Some(self.dataset.name.clone()),
             data_hash: Some(self.dataset.hash.clone()).filter(|hash| !hash.is_empty()),
-            calibration_hash: source.certificate.hash()?,
+            calibration_hash: match source.certificate.hash()? {
+                Some(hash) => Some(hash),
+                None => source.given.certificate.hash()?,
+            },
             settings,
             ..Provenance::default()
         })
     }
 
     /// Finds the model, or fetches it where that is allowed.
-    fn locate(
+    pub(super) fn locate(
         &self,
         cancel: &AtomicBool,
         send: &mut dyn FnMut(Message),
@@ -166,42 +199,80 @@ pub fn run(
     certified: &OnceLock<CertificateSummary>,
     send: &mut dyn FnMut(Message),
 ) -> Result<(), InspectError> {
+    let (_, nobody) = std::sync::mpsc::channel();
+    run_and_answer(plan, cancel, certified, &nobody, send)
+}
+
+/// [`run`] for someone who can ask: requests are answered between two records of the data, and when the run
+/// is over the model stays loaded for them until their sender is gone.
+pub fn run_and_answer(
+    plan: &Plan,
+    cancel: &AtomicBool,
+    certified: &OnceLock<CertificateSummary>,
+    requests: &Receiver<Request>,
+    send: &mut dyn FnMut(Message),
+) -> Result<(), InspectError> {
     send(Message::Planned(planned(&plan.dataset)));
     for notice in &plan.dataset.notices {
         send(Message::Notice(notice.to_string()));
     }
     send(Message::Stage(format!("indexing {} documents", plan.dataset.documents.len())));
-    let (source, summary) = plan.chunk_source()?;
-    let mut provenance = plan.provenance(&source, summary.as_ref())?;
+    let (source, summary) = plan.chunk_source(&mut |told| {
+        send(match told {
+            Told::Doing(text) => Message::Stage(text.to_owned()),
+            Told::Note(text) => Message::Notice(text.to_owned()),
+        });
+    })?;
+    let provenance = plan.provenance(&source, summary.as_ref())?;
     if let Some(summary) = summary {
+        send(Message::Certified(Box::new(summary.clone())));
         // A second run would find it set; the first one stands.
         let _ = certified.set(summary);
     }
     let heads = HeadFiles::read(&plan.heads)?;
-    let inspector = Inspector::new(source, provenance.clone());
+    let slot = ModelSlot::new(plan, &heads);
+    let mut inspector = Inspector::new(source, provenance);
     let first: Vec<Evidence> = plan.dataset.rows.iter().map(|row| inspector.without_reading(row)).collect();
     for evidence in &first {
         send(Message::Evidence(Box::new(evidence.clone())));
     }
+    let complete = read_all(plan, &slot, &mut inspector, cancel, requests, send)?;
+    send(if complete { Message::Finished } else { Message::Stopped });
+    answer_all(&slot, &mut inspector, &plan.answering, requests, send);
+    Ok(())
+}
+
+/// Reads every answer of the data; `false`: it was stopped before the last one.
+fn read_all<'s>(
+    plan: &Plan,
+    slot: &'s ModelSlot<'_>,
+    inspector: &mut Inspector<'s>,
+    cancel: &AtomicBool,
+    requests: &Receiver<Request>,
+    send: &mut dyn FnMut(Message),
+) -> Result<bool, InspectError> {
     let to_read: Vec<&Row> = plan.dataset.rows.iter().filter(|row| has_answer(row)).collect();
     if to_read.is_empty() {
         send(Message::Notice("no record has an answer, so there is nothing for a model to read".to_owned()));
-        send(Message::Finished);
-        return Ok(());
+        return Ok(true);
     }
-    let location = plan.locate(cancel, send)?;
-    send(Message::Stage("checking the model's hash".to_owned()));
-    let facts = TextModelFacts::of(&location, &plan.cache).map_err(crate::model::ModelError::from)?;
-    provenance.model = Some(facts.name.clone());
-    provenance.model_hash = Some(facts.short_hash().to_owned());
-    provenance.head_hash = heads.hash_for(facts.short_hash())?;
+    let mut provenance = inspector.provenance().clone();
+    slot.name(&mut provenance, cancel, send)?;
     let folder = plan.cache.path().join(format!("evidence{}", plan.placement.suffix()));
-    let unusable = |source| InspectError::Cache { path: folder.display().to_string(), source };
-    let mut cache = EvidenceCache::open(&folder, &provenance).map_err(unusable)?;
+    let mut cache = match EvidenceCache::open(&folder, &provenance) {
+        Ok(cache) => Some(cache),
+        Err(error) => {
+            send(Message::Notice(format!(
+                "the evidence cache in {} cannot be used, so what is read now is not kept: {error}",
+                folder.display()
+            )));
+            None
+        }
+    };
     let total = to_read.len();
     let mut missing = Vec::new();
     for row in to_read {
-        match cache.get(row_number(row)) {
+        match cache.as_ref().and_then(|cache| cache.get(row_number(row))) {
             Some(evidence) => send(Message::Evidence(Box::new(evidence.clone()))),
             None => missing.push(row),
         }
@@ -209,37 +280,45 @@ pub fn run(
     let mut done = total - missing.len();
     send(Message::Progress { done, total, seconds_left: None });
     if missing.is_empty() {
-        send(Message::Finished);
-        return Ok(());
+        if cache.as_ref().is_some_and(|cache| !cache.keeps()) {
+            send(Message::Notice(
+                "another ragscope reads the same answers and keeps them; what is read here is not kept"
+                    .to_owned(),
+            ));
+        }
+        slot.bind(inspector, cancel, send)?;
+        let reading = || Message::Stage("reading answers with and without their references".to_owned());
+        send(reading());
     }
-    send(Message::Stage(format!("loading {}", facts.name)));
-    let model = LanguageModel::open_on(&location, &plan.cache, plan.placement)?;
-    let (detectors, notice) = bind_detectors(&model, &plan.heads, &heads)?;
-    if let Some(notice) = notice {
-        send(Message::Notice(notice));
-    }
-    let mut inspector = inspector.named(provenance).with_model(&model, detectors);
-    send(Message::Stage("reading answers with and without their references".to_owned()));
+    slot.bind(inspector, cancel, send)?;
+    let reading = || Message::Stage("reading answers with and without their references".to_owned());
+    send(reading());
     let started = Instant::now();
     let mut read = 0;
     for run in same_prompt_runs(&missing) {
+        answer_waiting(slot, inspector, &plan.answering, requests, send);
         if cancel.load(Ordering::Relaxed) {
             send(Message::Notice(format!("stopped after {done} of {total} answers; what was read is kept")));
-            return Ok(());
+            return Ok(false);
         }
         let inspected = inspector.inspect_many(run);
         read += inspected.len();
         let seconds_each = started.elapsed().as_secs_f64() / read as f64;
         for evidence in inspected {
-            cache.put(&evidence).map_err(unusable)?;
+            if let Some(Err(error)) = cache.as_mut().map(|cache| cache.put(&evidence)) {
+                send(Message::Notice(format!(
+                    "the evidence cache in {} cannot be written, so what is read from now on is not kept: {error}",
+                    folder.display()
+                )));
+                cache = None;
+            }
             send(Message::Evidence(Box::new(evidence)));
             done += 1;
             let seconds_left = seconds_each * (total - done) as f64;
             send(Message::Progress { done, total, seconds_left: Some(seconds_left) });
         }
     }
-    send(Message::Finished);
-    Ok(())
+    Ok(true)
 }
 
 fn planned(dataset: &Dataset) -> Vec<Planned> {

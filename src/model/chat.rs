@@ -4,7 +4,6 @@
 //! messages, cut at the marks, and the messages are put between the pieces as tokens. So no document
 //! can forge a turn, whatever it holds.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -14,6 +13,7 @@ use super::chat_engine::{SpecialTexts, render};
 use super::chat_source;
 use super::gguf_metadata::GgufMetadata;
 use super::text_error::ModelTextError;
+use crate::disk::{LONGEST_SETTINGS, read_regular_text};
 
 /// The longest known template has 20 kB.
 const MAX_SOURCE: usize = 256 << 10;
@@ -165,7 +165,7 @@ impl ChatTemplate {
 }
 
 fn read_if_there(path: &Path) -> Result<Option<String>, ModelTextError> {
-    match fs::read_to_string(path) {
+    match read_regular_text(path, LONGEST_SETTINGS) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(ModelTextError::Io { path: path.to_owned(), source }),

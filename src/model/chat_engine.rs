@@ -1,20 +1,14 @@
 //! The template engine as chat templates expect it, with a budget that a hostile one cannot outrun.
 //!
-//! Loops, calls, assignments and output are paid for. What a single expression builds before it is
-//! assigned or written is limited by the engine alone (a repeated string to 100 MB).
+//! What is paid for, and how, is in `chat_budget`.
 
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use minijinja::{Environment, Error, ErrorKind, Value, context};
 
-use super::chat_source::{CHARGE, TURN};
+use super::chat_budget::{BUDGET, charge};
 use super::text_error::ModelTextError;
 
-/// What a rendering may cost: bytes assigned or written, and a fixed price for each turn of a loop.
-const BUDGET: u64 = 64 << 20;
-const TURN_PRICE: u64 = 16 << 10;
 const MAX_RANGE: i64 = 10_000;
 /// `strftime_now` gives this day, so that one prompt is one prompt for ever.
 const TODAY: (&str, &str, &str, &str, &str) = ("2024", "07", "26", "Jul", "July");
@@ -67,24 +61,7 @@ fn environment(source_length: usize) -> Environment<'static> {
     environment.set_trim_blocks(true);
     environment.set_lstrip_blocks(true);
     environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
-    environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
-
-    let spent = Arc::new(AtomicU64::new(0));
-    let pay = move |price: u64| {
-        if spent.fetch_add(price, Ordering::Relaxed).saturating_add(price) > BUDGET {
-            return Err(Error::new(ErrorKind::InvalidOperation, "it runs too long or makes too much text"));
-        }
-        Ok(())
-    };
-    let turn_price = TURN_PRICE.max(source_length as u64);
-    let charge = pay.clone();
-    environment.add_function(TURN, move || charge(turn_price).map(|()| ""));
-    let charge = pay.clone();
-    environment.add_filter(CHARGE, move |value: Value| charge(size_of(&value)).map(|()| value));
-    environment.set_formatter(move |output, state, value| {
-        pay(size_of(value))?;
-        minijinja::escape_formatter(output, state, value)
-    });
+    charge(&mut environment, source_length);
     environment
         .add_function("range", |lower: i64, upper: Option<i64>, step: Option<i64>| range(lower, upper, step));
     environment.add_function("raise_exception", |message: String| -> Result<Value, Error> {
@@ -92,11 +69,6 @@ fn environment(source_length: usize) -> Environment<'static> {
     });
     environment.add_function("strftime_now", |format: String| strftime_today(&format));
     environment
-}
-
-/// Roughly the bytes that a value takes.
-fn size_of(value: &Value) -> u64 {
-    value.as_str().map_or_else(|| value.len().unwrap_or(1).saturating_mul(16), str::len) as u64
 }
 
 /// Python's `range` as a list, with a limit.

@@ -1,7 +1,9 @@
 //! Chat template source made ready for the engine: the tags it lacks, and a price on every turn.
 //!
-//! A template comes with a model file and is a program. Each pass through a loop, macro or call body and
-//! each assignment is made to pay, so that a hostile one runs out instead of running on.
+//! A template comes with a model file and is a program. Each pass through a loop, macro or call body, each
+//! assignment and each operator is made to pay, so that a hostile one runs out instead of running on.
+
+use super::chat_operators::charged;
 
 /// Function that a loop body calls at every turn.
 pub(super) const TURN: &str = "__ragscope_turn";
@@ -31,6 +33,9 @@ pub(super) fn prepare(source: &str) -> String {
                 prepared.push_str(&rest[..end]);
                 rest = &rest[end..];
             }
+        } else if tag.starts_with("{{") {
+            let (open, inner, close) = inside(tag);
+            prepared.extend([open, &charged(inner), close]);
         } else {
             prepared.push_str(tag);
         }
@@ -68,7 +73,7 @@ fn closing(text: &str, end: &str) -> Option<usize> {
     None
 }
 
-fn behind_string(bytes: &[u8], start: usize) -> Option<usize> {
+pub(super) fn behind_string(bytes: &[u8], start: usize) -> Option<usize> {
     let mut at = start + 1;
     while at < bytes.len() {
         match bytes[at] {
@@ -99,15 +104,20 @@ fn keyword(inner: &str) -> &str {
 
 fn priced(tag: &str) -> String {
     let (open, inner, close) = inside(tag);
+    if keyword(inner) == "raw" {
+        return tag.to_owned();
+    }
+    let inner = &*charged(inner);
+    let tag = format!("{open}{inner}{close}");
     match keyword(inner) {
         "generation" => format!("{open} if true {close}"),
         "endgeneration" => format!("{open} endif {close}"),
         "for" | "macro" | "call" => format!("{tag}{{% do {TURN}() {close}"),
         "set" => match assignment(inner) {
             Some(at) => format!("{open}{}=({})|{CHARGE} {close}", &inner[..at], &inner[at + 1..]),
-            None => tag.to_owned(),
+            None => tag,
         },
-        _ => tag.to_owned(),
+        _ => tag,
     }
 }
 
@@ -159,7 +169,7 @@ mod tests {
     fn loops_macros_and_assignments_are_priced_and_keep_their_white_space_marks() {
         assert_eq!(prepare("{%- for a in b -%} x"), "{%- for a in b -%}{% do __ragscope_turn() -%} x");
         assert_eq!(prepare("{% macro m() %}"), "{% macro m() %}{% do __ragscope_turn() %}");
-        assert_eq!(prepare("{% set a = b ~ '=' -%}"), "{% set a =( b ~ '=' )|__ragscope_charge -%}");
+        assert_eq!(prepare("{% set a = b < '=' -%}"), "{% set a =( b < '=' )|__ragscope_charge -%}");
         assert_eq!(prepare("{% set a.b={'c': 1} %}"), "{% set a.b=({'c': 1} )|__ragscope_charge %}");
         assert_eq!(prepare("{% set a | default(b=1) %}"), "{% set a | default(b=1) %}");
     }

@@ -1,3 +1,5 @@
+use std::fs;
+
 use super::super::small_model::{CHATML, metadata, real_metadata};
 use super::*;
 
@@ -174,12 +176,22 @@ fn hostile_templates_run_out_instead_of_running_on() {
     let doubling = "{% set ns = namespace(s='xxxxxxxx') %}{% for a in range(999) %}{% set ns.s = ns.s ~ ns.s %}{% endfor %}";
     let lists =
         "{% set ns = namespace(s=[1,2]) %}{% for a in range(999) %}{% set ns.s = ns.s + ns.s %}{% endfor %}";
-    let writing = "{% set s = 'x' * 1000000 %}{% for a in range(999) %}{{ s }}{% endfor %}";
+    let writing = "{% set s = 'x' * 10000 * 100 %}{% for a in range(999) %}{{ s }}{% endfor %}";
     let captured = "{% macro m(s) %}{{ s }}{{ s }}{% endmacro %}{% set ns = namespace(s='xxxx') %}{% for a in range(999) %}{% set ns.s = m(ns.s) %}{% endfor %}";
     let recursive =
         "{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(40) }}";
     let deep = "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}";
-    for source in [long, doubling, lists, writing, captured, recursive] {
+    let replacing = "{% set s = 'x' * 9999 %}{{ s|replace('x', s)|replace('x', s) }}";
+    let method = "{% set s = 'x' * 9999 %}{{ s.replace('x', s).replace('x', s) }}";
+    let characters = "{{ ('x' * 9999 * 9999)|list|length }}";
+    let joining = "{% set l = ['x' * 9999] * 9999 %}{{ l|join('x' * 9999) }}";
+    let lazy = "{% set l = ['x'] * 9999 %}{{ '' ~ (l * 9999) }}";
+    let cyclic = "{% set ns = namespace(a=1) %}{% set ns.a = ns %}{{ ns }}";
+    let binding = "{% with a = 'x' * 9999 %}{% with b = a ~ a ~ a %}{% for c in [b * 9999] %}{{ [c, c]|tojson }}{% endfor %}{% endwith %}{% endwith %}";
+    for source in [
+        long, doubling, lists, writing, captured, recursive, replacing, method, characters, joining, lazy,
+        cyclic, binding,
+    ] {
         assert!(refusal(source).contains("runs too long"), "{source}: {}", refusal(source));
     }
     assert!(refusal(deep).contains("recursion"), "{}", refusal(deep));

@@ -18,6 +18,7 @@ use super::product::Matrix;
 use super::rope::{RopeConfig, RopeTable};
 use super::weights::{GgufWeights, SafetensorsWeights, Weights};
 use super::{DecoderError, ModelConfig, config};
+use crate::disk::{LONGEST_SETTINGS, read_regular_text};
 
 pub use sequence::Sequence;
 pub use summary::{MemoryEstimate, ModelSummary, StoredAs};
@@ -74,7 +75,7 @@ impl Decoder {
     /// Names the field, tensor, file or length that is missing, unknown or wrong.
     pub fn from_directory(path: &Path) -> Result<Self, DecoderError> {
         let file = path.join("config.json");
-        let text = std::fs::read_to_string(&file)
+        let text = read_regular_text(&file, LONGEST_SETTINGS)
             .map_err(|source| DecoderError::Read { path: file.clone(), source })?;
         let config = config::from_json(&text, &file)?;
         let mut source = SafetensorsWeights::open(path, config.architecture)?;
@@ -123,6 +124,13 @@ impl Decoder {
     #[must_use]
     pub fn with_attention(self, kernel: AttentionKernel) -> Self {
         Self { kernel, ..self }
+    }
+
+    /// The same decoder with a shorter context; a longer one than the model's own it has not.
+    #[must_use]
+    pub fn reading_at_most(mut self, tokens: usize) -> Self {
+        self.config.context_length = self.config.context_length.min(tokens);
+        self
     }
 
     pub fn config(&self) -> &ModelConfig {

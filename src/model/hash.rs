@@ -9,6 +9,7 @@ use std::time::UNIX_EPOCH;
 use sha2::{Digest, Sha256};
 
 use super::cache::CacheDirectory;
+use crate::disk::{FileAccess, read_regular_text, write_whole};
 
 const BLOCK: usize = 1 << 20;
 
@@ -46,13 +47,13 @@ pub fn remembered_sha256(path: &Path, cache: &CacheDirectory) -> io::Result<Stri
     let stamp = format!("{} {}", about.len(), changed.as_nanos());
     let (path_hash, _) = sha256_of(path.as_os_str().as_encoded_bytes())?;
     let note = cache.hashes().join(&path_hash[..32]);
-    if let Some(known) = fs::read_to_string(&note).ok().and_then(|text| remembered(&text, &stamp)) {
+    if let Some(known) = read_regular_text(&note, 4096).ok().and_then(|text| remembered(&text, &stamp)) {
         return Ok(known);
     }
     let hash = sha256_file(&path)?;
     if fs::create_dir_all(cache.hashes()).is_ok() {
         // Losing this write is harmless: a line that does not parse is not believed.
-        let _ = fs::write(&note, format!("{stamp} {hash}\n"));
+        let _ = write_whole(&note, format!("{stamp} {hash}\n").as_bytes(), FileAccess::Private);
     }
     Ok(hash)
 }

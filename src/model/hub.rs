@@ -23,6 +23,7 @@ use super::fetch::{FetchProgress, FetchStage};
 use super::hash::sha256_file;
 use super::hugging_face_cache::{Environment, Repository, caches};
 use super::location::shown;
+use crate::disk::{FileAccess, sync_folder, write_whole};
 use crate::text::visible_line;
 
 const ENDPOINT: &str = "https://huggingface.co";
@@ -333,7 +334,9 @@ impl Hub {
                 return wrong(format!("SHA-256 {found}"), expected.clone());
             }
         }
-        fs::rename(&part, blob).map_err(io)
+        fs::rename(&part, blob).map_err(io)?;
+        sync_folder(blob.parent().unwrap_or(Path::new(".")));
+        Ok(())
     }
 }
 
@@ -399,9 +402,7 @@ fn write_ref(folder: &Path, revision: &str, commit: &str) -> Result<(), HubError
     let io = |source| HubError::Io { path: path.clone(), source };
     let parent = path.parent().unwrap_or(folder);
     make(parent)?;
-    let mut file = tempfile::NamedTempFile::new_in(parent).map_err(io)?;
-    file.write_all(commit.as_bytes()).map_err(io)?;
-    file.persist(&path).map(drop).map_err(|error| io(error.error))
+    write_whole(&path, commit.as_bytes(), FileAccess::Shared).map_err(io)
 }
 
 #[cfg(test)]

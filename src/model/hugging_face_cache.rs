@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::location::LocationError;
+use crate::disk::read_regular_text;
 
 /// What looks a variable of the environment up.
 pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
@@ -68,7 +69,7 @@ impl Repository {
 
     fn snapshot(&self, folder: &Path) -> Option<PathBuf> {
         let revision = self.revision.as_deref().unwrap_or("main");
-        let commit = fs::read_to_string(folder.join("refs").join(revision));
+        let commit = read_regular_text(&folder.join("refs").join(revision), 4096);
         let commit = commit.as_deref().map_or(revision, str::trim);
         // What a ref says is a name inside the folder, never a way out of it.
         let plain = !commit.is_empty() && !commit.contains(['/', '\\', ':']) && !commit.starts_with('.');

@@ -75,6 +75,16 @@ impl LanguageModel {
         Ok(Self { text, decoder: decoder.placed(placement)? })
     }
 
+    /// The same model that reads no more tokens than this at once; `None`, and more than it can read, change
+    /// nothing.
+    #[must_use]
+    pub fn reading_at_most(self, tokens: Option<usize>) -> Self {
+        match tokens {
+            Some(tokens) => Self { decoder: self.decoder.reading_at_most(tokens), ..self },
+            None => self,
+        }
+    }
+
     /// Renders a user turn with the model's own chat template and tokenises it, segment by segment.
     pub fn prompt(&self, turn: &UserTurn) -> Result<Prompt, ModelError> {
         Ok(self.text.prompt(None, turn)?)

@@ -170,6 +170,18 @@ fn registered(
                 Some(repository) => directory(&repository.find(variable)?),
                 None => Err(LocationError::NotFound(hub.name.to_owned())),
             },
+            ModelSource::Folder(folder) => {
+                let path = cache.models().join(folder.name);
+                let states: Vec<CachedState> = model.files().iter().map(|file| file.state(cache)).collect();
+                let state = if states.contains(&CachedState::Absent) {
+                    "not here yet"
+                } else if states.contains(&CachedState::Damaged) {
+                    "of the wrong size"
+                } else {
+                    return directory(&path);
+                };
+                Err(LocationError::NotFetched { name: model.name, state, path })
+            }
             ModelSource::File(_) => Err(LocationError::NotFound(model.name.to_owned())),
         };
     };

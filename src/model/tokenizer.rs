@@ -1,7 +1,6 @@
 //! Text to token ids and back to bytes of the text.
 
 use std::collections::HashSet;
-use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
@@ -13,6 +12,12 @@ use super::space_prefix::SpacePrefix;
 use super::text_error::ModelTextError;
 use super::token_ranges::display_units;
 use super::tokenizer_gguf;
+use crate::disk::read_regular;
+
+/// Most bytes of a `tokenizer.json`; that of Gemma 3 has 33 MB.
+const LARGEST_FILE: u64 = 256 << 20;
+/// How often one piece of text may be cut apart before the tokenizer is given up.
+const DEEPEST_CUT: usize = 16;
 
 /// A part of a template's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +71,8 @@ impl ModelTokenizer {
     /// model's template, if it has one: added tokens that occur in it are kept out of data as well.
     pub fn from_directory(directory: &Path, chat_template: Option<&str>) -> Result<Self, ModelTextError> {
         let path = directory.join("tokenizer.json");
-        let bytes = fs::read(&path).map_err(|source| ModelTextError::Io { path: path.clone(), source })?;
+        let bytes = read_regular(&path, LARGEST_FILE)
+            .map_err(|source| ModelTextError::Io { path: path.clone(), source })?;
         let refuse = |reason: String| ModelTextError::File { path: path.clone(), reason };
         let mut json: Value = serde_json::from_slice(&bytes).map_err(|error| refuse(error.to_string()))?;
         // What these would do is done elsewhere or must not be done: the post-processor adds a BOS and
@@ -118,7 +124,7 @@ impl ModelTokenizer {
     pub(super) fn encode_after_structural(&self, text: &str) -> Result<TokenizedText, ModelTextError> {
         let SpacePrefix::AtTheStart { elsewhere } = &self.prefix else { return self.encode_data(text) };
         let mut tokens = TokenizedText::default();
-        self.encode_into(elsewhere, text, 0, &mut tokens)?;
+        self.encode_into(elsewhere, text, 0, 0, &mut tokens)?;
         tokens.ranges = display_units(text, &tokens.ranges);
         Ok(tokens)
     }
@@ -145,38 +151,56 @@ impl ModelTokenizer {
     /// in a document is ten ordinary characters. Nothing is added, no BOS either.
     pub fn encode_data(&self, text: &str) -> Result<TokenizedText, ModelTextError> {
         let mut tokens = TokenizedText::default();
-        self.encode_into(&self.data, text, 0, &mut tokens)?;
+        self.encode_into(&self.data, text, 0, 0, &mut tokens)?;
         tokens.ranges = display_units(text, &tokens.ranges);
         Ok(tokens)
     }
 
+    /// `depth`: how often this text was cut apart already.
     fn encode_into(
         &self,
         tokenizer: &Tokenizer,
         text: &str,
         base: usize,
+        depth: usize,
         tokens: &mut TokenizedText,
     ) -> Result<(), ModelTextError> {
         if text.is_empty() {
             return Ok(());
         }
         let encoding = tokenizer.encode(text, false).map_err(refused)?;
-        let forged = encoding.get_ids().iter().zip(encoding.get_offsets()).find_map(|(id, range)| {
+        let forged = encoding.get_ids().iter().zip(encoding.get_offsets()).filter_map(|(id, range)| {
+            if !self.structural.contains(id) {
+                return None;
+            }
             // The unknown token stands for characters that are not its name; that is no forgery.
             let name = tokenizer.id_to_token(*id)?;
             let covered = text.get(range.0..range.1)?;
-            let named = self.structural.contains(id) && covered.trim() == name && name.chars().count() > 1;
-            named.then(|| range.0 + covered.len() - covered.trim_start().len())
+            let start = range.0 + covered.len() - covered.trim_start().len();
+            let named = covered.trim() == name && name.chars().count() > 1;
+            // A vocabulary may spell a special token without any added token, from merges or as a piece of
+            // its own. Cutting inside its name leaves the model no way to see one.
+            named.then(|| start + text[start..].chars().next().map_or(1, char::len_utf8))
         });
-        // A vocabulary may spell a special token without any added token, from merges or as a piece of
-        // its own. Cutting inside its name leaves the model no way to see one.
-        if let Some(start) = forged {
-            let cut = start + text[start..].chars().next().map_or(1, char::len_utf8);
-            self.encode_into(tokenizer, &text[..cut], base, tokens)?;
-            return self.encode_into(tokenizer, &text[cut..], base + cut, tokens);
+        let cuts: Vec<usize> = forged.collect();
+        if cuts.is_empty() {
+            tokens.ids.extend(encoding.get_ids());
+            let ranges = encoding.get_offsets().iter();
+            tokens.ranges.extend(ranges.map(|range| base + range.0..base + range.1));
+            return Ok(());
         }
-        tokens.ids.extend(encoding.get_ids());
-        tokens.ranges.extend(encoding.get_offsets().iter().map(|range| base + range.0..base + range.1));
+        if depth > DEEPEST_CUT {
+            let reason = "it spells special tokens out of every piece of a text".to_owned();
+            return Err(ModelTextError::Tokenizer(reason));
+        }
+        let mut start = 0;
+        for cut in cuts.into_iter().chain([text.len()]) {
+            // Tokens never go back, but a tokenizer from elsewhere may.
+            if let Some(piece) = text.get(start..cut) {
+                self.encode_into(tokenizer, piece, base + start, depth + 1, tokens)?;
+                start = cut;
+            }
+        }
         Ok(())
     }
 

@@ -1,5 +1,7 @@
 use std::time::Instant;
 
+use proptest::prelude::*;
+
 use super::super::small_model::{CHATML, metadata, real_metadata, small_model, tokens};
 use super::*;
 
@@ -73,6 +75,10 @@ fn a_special_token_that_merges_would_spell_is_cut_apart() {
     let data = tokenizer.encode_data("a<|| b").unwrap();
     assert_eq!(texts(&tokenizer, &data.ids), ["a", "<", "|", "|", "Ġ", "b"]);
     assert_eq!(joined("a<|| b", &data.ranges), "a<|| b");
+    // As often as a document likes, in about the time of one reading.
+    let many = "<||".repeat(20_000);
+    let data = tokenizer.encode_data(&many).unwrap();
+    assert_eq!((data.ids.len(), joined(&many, &data.ranges) == many), (60_000, true));
 }
 
 #[test]
@@ -178,4 +184,18 @@ fn the_default_model_gives_the_reference_ids() {
         }
     }
     assert_eq!(with_special, 3);
+}
+
+proptest! {
+    #[test]
+    fn tokens_rebuild_any_text_byte_for_byte(text in "(\\PC|\r\n|\0|\u{301}|\u{2028}|🙂|<\\|im_end\\|>|<tool>|  ){0,60}") {
+        for merges in [&[][..], &["< |", "i m"]] {
+            let more: &[&str] = if merges.is_empty() { &[] } else { &["<|", "im"] };
+            let tokenizer = ModelTokenizer::from_gguf(&metadata(CHATML, more, merges).metadata()).unwrap();
+            let tokens = tokenizer.encode_data(&text).unwrap();
+            prop_assert_eq!(tokens.ids.len(), tokens.ranges.len());
+            prop_assert_eq!(joined(&text, &tokens.ranges), text.as_str());
+            prop_assert!(tokens.ids.iter().all(|id| !tokenizer.is_structural(*id)), "a forged turn");
+        }
+    }
 }

@@ -5,7 +5,8 @@ mod write;
 use std::collections::HashSet;
 
 use crate::model::{
-    Capture, CaptureRequest, LanguageModel, ModelError, Prefix, Prompt, StateLayer, TokenizedText,
+    Capture, CaptureRequest, DecoderError, LanguageModel, ModelError, Prefix, Prompt, StateLayer,
+    TokenizedText,
 };
 
 use super::lexical_support::{lexical_support, words_of};
@@ -38,6 +39,18 @@ pub enum ReadingError {
     /// The model failed.
     #[error(transparent)]
     Model(#[from] ModelError),
+}
+
+impl ReadingError {
+    /// Whether a value in some layer was not finite: the model's numbers broke, not the record.
+    #[must_use]
+    pub fn is_not_finite(&self) -> bool {
+        let Self::Model(ModelError::Decoder(error)) = self else { return false };
+        match error {
+            DecoderError::Sequence { source, .. } => matches!(**source, DecoderError::NotFinite { .. }),
+            other => matches!(other, DecoderError::NotFinite { .. }),
+        }
+    }
 }
 
 /// A reading, and what had to be cut for it.

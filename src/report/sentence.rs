@@ -1,6 +1,7 @@
 //! The sentences that all faces share, so that no face says more than another.
 
 use crate::certify::Alpha;
+use crate::certify::guarantee::{NO_CALIBRATION, NOT_STATED};
 use crate::evidence::{Status, Thresholds};
 
 use super::context::{CertificateFacts, Context};
@@ -76,8 +77,8 @@ pub fn guarantees(context: &Context) -> Vec<String> {
         return context.guarantees.clone();
     }
     vec![match context.certificate {
-        None => "Nothing is guaranteed: this report was made without a calibration.".to_string(),
-        Some(_) => "No guarantee is stated: the calibration came without one.".to_string(),
+        None => NO_CALIBRATION.to_string(),
+        Some(_) => NOT_STATED.to_string(),
     }]
 }
 

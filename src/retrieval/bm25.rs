@@ -10,7 +10,7 @@ use tantivy::tokenizer::{TextAnalyzer, TokenStream};
 use tantivy::{DocSet, Index, IndexWriter, Searcher, TERMINATED, TantivyDocument, Term};
 
 use super::analysis::analyser;
-use super::{Hit, RetrievalError, RetrievalState, Retrieved, Retriever};
+use super::{Hit, Ranker, Ranking, RetrievalError, RetrievalState, best};
 
 /// What a user can set. k1 = 1.2 and b = 0.75 are those of the engine; stop words are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -149,26 +149,20 @@ impl Bm25 {
     }
 }
 
-impl Retriever for Bm25 {
-    fn retrieve(&self, question: &str, k: usize) -> Result<Retrieved, RetrievalError> {
+impl Ranker for Bm25 {
+    fn rank(&self, question: &str, k: usize) -> Result<Ranking, RetrievalError> {
         let words = self.words(question);
         if words.is_empty() {
-            return Ok(Retrieved { hits: Vec::new(), state: RetrievalState::NoSearchableWords });
+            return Ok(Ranking { hits: Vec::new(), state: RetrievalState::NoSearchableWords });
         }
-        let mut hits: Vec<Hit> = self
+        let hits = self
             .scores(&words)?
             .into_iter()
             .enumerate()
             .filter(|&(_, score)| score > 0.0)
             .map(|(chunk, score)| Hit { chunk, score })
             .collect();
-        let better = |a: &Hit, b: &Hit| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk));
-        if k < hits.len() {
-            hits.select_nth_unstable_by(k, better);
-            hits.truncate(k);
-        }
-        hits.sort_unstable_by(better);
-        Ok(Retrieved { hits, state: RetrievalState::Found })
+        Ok(Ranking { hits: best(hits, k), state: RetrievalState::Found })
     }
 
     fn name(&self) -> &'static str {

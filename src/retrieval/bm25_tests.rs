@@ -7,7 +7,7 @@ fn index(chunks: &[&str]) -> Bm25 {
 }
 
 fn found(index: &Bm25, question: &str, k: usize) -> Vec<usize> {
-    index.retrieve(question, k).unwrap().hits.into_iter().map(|hit| hit.chunk).collect()
+    index.rank(question, k).unwrap().hits.into_iter().map(|hit| hit.chunk).collect()
 }
 
 const FERRY: [&str; 3] =
@@ -30,18 +30,18 @@ fn a_question_is_never_parsed_as_a_query_language() {
         "a:b:c/d~2",
         "\u{0}\u{1b}[2J alba",
     ] {
-        let answer = index.retrieve(question, 10).unwrap();
+        let answer = index.rank(question, 10).unwrap();
         assert_eq!(answer.state, RetrievalState::Found, "{question}");
         let bare: Vec<String> = crate::text::words(question).into_iter().map(|word| word.text).collect();
-        assert_eq!(answer, index.retrieve(&bare.join(" "), 10).unwrap(), "{question}");
+        assert_eq!(answer, index.rank(&bare.join(" "), 10).unwrap(), "{question}");
     }
 }
 
 #[test]
 fn a_question_of_punctuation_has_no_searchable_words() {
     for question in ["*", "\\", "?!", "", " \n", "— … 🙂"] {
-        let answer = index(&FERRY).retrieve(question, 10).unwrap();
-        assert_eq!(answer, Retrieved { hits: Vec::new(), state: RetrievalState::NoSearchableWords });
+        let answer = index(&FERRY).rank(question, 10).unwrap();
+        assert_eq!(answer, Ranking { hits: Vec::new(), state: RetrievalState::NoSearchableWords });
         assert_eq!(answer.state.describe(), "no searchable words");
     }
 }
@@ -70,7 +70,7 @@ fn scores_are_those_of_the_formula_with_repeated_words_counted() {
         let idf = (1.0 + (4.0 - df + 0.5) / (df + 0.5)).ln();
         idf * 2.2 * tf / (tf + 1.2 * (0.25 + 0.75 * length / 2.5))
     };
-    let hits = index.retrieve("c a C", 10).unwrap().hits;
+    let hits = index.rank("c a C", 10).unwrap().hits;
     let expected = [
         (2, 2.0 * term(2.0, 2.0, 2.0)),
         (1, 2.0 * term(2.0, 1.0, 4.0) + term(2.0, 1.0, 4.0)),
@@ -121,10 +121,30 @@ proptest! {
         let chunks: Vec<&str> = chunks.iter().map(String::as_str).collect();
         let whole = index(&chunks);
         let question = text(&question);
-        let longer = whole.retrieve(&question, k + m).unwrap().hits;
-        let shorter = whole.retrieve(&question, k).unwrap().hits;
+        let longer = whole.rank(&question, k + m).unwrap().hits;
+        let shorter = whole.rank(&question, k).unwrap().hits;
         prop_assert_eq!(&shorter[..], &longer[..k.min(longer.len())]);
         let cut = Bm25::written(&chunks, Bm25Settings::default(), Writing { threads: 1, commits }).unwrap();
-        prop_assert_eq!(cut.retrieve(&question, k + m).unwrap().hits, longer);
+        prop_assert_eq!(cut.rank(&question, k + m).unwrap().hits, longer);
+    }
+
+    #[test]
+    fn any_question_finds_what_its_bare_words_find(
+        parts in proptest::collection::vec(
+            prop_oneof![
+                "(ferry|price|see|AND|OR|NOT|IN|TO|title|body)",
+                "[-+~^:\"()\\[\\]{}\\\\/*?&|!<>=,;']{1,3}",
+                "(http://example\\.org|title:|\\^2|~0\\.5|\\[a TO b\\]|\"[a-z]*)",
+            ],
+            0..8,
+        ),
+    ) {
+        let corpus = ["The ferry is 40 m long.", "Ticket price (2024): 12", "See http://example.org/x for times.", "and or not in to"];
+        let whole = index(&corpus);
+        let question = parts.join(" ");
+        let bare: Vec<String> = crate::text::words(&question).into_iter().map(|word| word.text).collect();
+        let asked = whole.rank(&question, 4).unwrap();
+        let plain = whole.rank(&bare.join(" "), 4).unwrap();
+        prop_assert_eq!(asked.hits, plain.hits);
     }
 }

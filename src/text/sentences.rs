@@ -106,4 +106,17 @@ mod tests {
             assert_eq!(bare(&inside), bare(text));
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn sentences_are_in_order_and_lose_nothing_but_white_space(text in "(\\PC|Dr\\. |[.?!] |\n|市。){0,40}") {
+            let mut end = 0;
+            for range in sentences(&text) {
+                proptest::prop_assert!(range.start >= end && text.get(range.clone()).is_some());
+                proptest::prop_assert!(text[end..range.start].trim().is_empty());
+                end = range.end;
+            }
+            proptest::prop_assert!(text[end..].trim().is_empty());
+        }
+    }
 }

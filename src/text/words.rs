@@ -96,4 +96,23 @@ mod tests {
     fn text_without_a_word_has_none() {
         assert!(texts("*** — 🙂\u{301}").is_empty());
     }
+
+    proptest::proptest! {
+        #[test]
+        fn words_and_what_is_between_them_rebuild_the_text(text in "(\\PC|\u{301}|市|ไ| |\n){0,60}") {
+            let mut rebuilt = String::new();
+            let mut end = 0;
+            for word in words(&text) {
+                proptest::prop_assert!(word.range.start >= end && !word.range.is_empty());
+                let between = &text[end..word.range.start];
+                proptest::prop_assert!(!between.chars().any(char::is_alphanumeric), "{between:?} was lost");
+                rebuilt.push_str(between);
+                proptest::prop_assert_eq!(text[word.range.clone()].to_lowercase(), word.text);
+                rebuilt.push_str(&text[word.range.clone()]);
+                end = word.range.end;
+            }
+            rebuilt.push_str(&text[end..]);
+            proptest::prop_assert_eq!(rebuilt, text);
+        }
+    }
 }

@@ -8,8 +8,9 @@ mod table;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::hit::Target;
-use super::model::{Model, Overlay, Pane};
+use super::model::{Model, Overlay, Page, Pane};
 use super::update::ExportFailure;
+use crate::evidence::SavedAnnotations;
 use crate::inspect::Message;
 
 pub use dialog_keys::DialogKey;
@@ -30,8 +31,8 @@ pub enum Action {
     Dialog(DialogKey),
     /// A press of the pointer; the track of a slider with its first column and width.
     Press { target: Target, column: u16, track: (u16, u16) },
-    /// The pointer moved while pressed.
-    Drag { column: u16 },
+    /// The pointer moved while pressed; what lies under it.
+    Drag { column: u16, over: Option<Target> },
     /// The pointer was let go.
     Release,
     /// The wheel turned over a pane; down is positive.
@@ -42,6 +43,8 @@ pub enum Action {
     MessagesEnded(Option<String>),
     /// An export is done, or why not.
     Exported(Result<std::path::PathBuf, ExportFailure>),
+    /// Marks are written, or why not.
+    MarksSaved(Box<Result<SavedAnnotations, String>>),
     /// A sentence to show.
     Say(String),
     /// The screen has another size: only drawn anew.
@@ -93,6 +96,21 @@ pub enum Command {
     TypeNumber,
     /// The same, with the zero that every number here begins with.
     TypeZero,
+    /// Begin a selection of tokens, or give it up.
+    SelectTokens,
+    MarkFalseAlarm,
+    MarkMissed,
+    Unmark,
+    /// The whole answer was looked at.
+    Checked,
+    UndoMark,
+    RedoMark,
+    /// The list of marks.
+    Marks,
+    /// Ask a question of one's own.
+    Ask,
+    /// Answer the question on the screen once more, from trusted passages only.
+    AnswerAgain,
     /// Ask what is to be exported.
     ExportDialog,
     /// Export everything at once.
@@ -100,6 +118,18 @@ pub enum Command {
     Copy,
     CopyAnswer,
     Mouse,
+    /// The next view of the pane or page.
+    View,
+    /// Keep the selection beside the cursors, or let it go.
+    Lock,
+    /// Show or hide the attention that no chunk got.
+    Elsewhere,
+    Sort,
+    Show,
+    ShowGroup,
+    Page(Page),
+    /// Mark the answer, to compare others with it.
+    Mark,
     /// To the shell, until it continues the program.
     Suspend,
 }
@@ -136,6 +166,7 @@ impl ExportKind {
 pub enum Context {
     Anywhere,
     Pane(Pane),
+    Page(Page),
     /// Help or notices are open.
     Overlay,
     /// A prompt takes characters.
@@ -215,6 +246,7 @@ pub fn context(model: &Model) -> Context {
         Some(Overlay::Help { typing: true, .. }) => Context::Prompt,
         Some(_) => Context::Overlay,
         None if model.filter.typing || model.typed.is_some() => Context::Prompt,
+        None if model.pages.open.is_some() => model.pages.open.map_or(Context::Anywhere, Context::Page),
         None => Context::Pane(model.focus),
     }
 }
@@ -241,8 +273,11 @@ pub fn action_for(context: Context, event: KeyEvent) -> Option<Action> {
     let found =
         |wanted: Context| ACTIONS.iter().find(|entry| entry.context == wanted && entry.keys.contains(&key));
     // What lies under an overlay cannot be seen, so it is not moved.
-    let general =
-        found(Context::Anywhere).filter(|entry| context != Context::Overlay || works_over(entry.command));
+    let general = found(Context::Anywhere).filter(|entry| match context {
+        Context::Overlay => works_over(entry.command),
+        Context::Page(_) => works_over(entry.command) || works_on_pages(entry.command),
+        _ => true,
+    });
     found(context).or(general).map(|entry| Action::Do(entry.command))
 }
 
@@ -259,13 +294,36 @@ fn works_over(command: Command) -> bool {
     )
 }
 
+/// Pages cover the panes; what is about the example, the run or the pages themselves works on them.
+fn works_on_pages(command: Command) -> bool {
+    matches!(
+        command,
+        Command::Page(_)
+            | Command::NextPane
+            | Command::PreviousPane
+            | Command::Focus(_)
+            | Command::NextSpan
+            | Command::PreviousSpan
+            | Command::NextFlagged
+            | Command::PreviousFlagged
+            | Command::NextDetector
+            | Command::Mark
+            | Command::Export(_)
+    )
+}
+
 /// Entries that the footer shows in a context, the nearest first.
 pub fn hints(context: Context) -> impl Iterator<Item = &'static Entry> {
-    let anywhere = matches!(context, Context::Pane(_));
-    ACTIONS
-        .iter()
-        .filter(move |entry| entry.context == context || (anywhere && entry.context == Context::Anywhere))
-        .filter(|entry| entry.hint.is_some())
+    let here = ACTIONS.iter().filter(move |entry| entry.context == context);
+    let general = ACTIONS.iter().filter(move |entry| {
+        entry.context == Context::Anywhere
+            && match context {
+                Context::Pane(_) => true,
+                Context::Page(_) => works_on_pages(entry.command),
+                _ => false,
+            }
+    });
+    here.chain(general).filter(|entry| entry.hint.is_some())
 }
 
 /// Title of a context in the help.
@@ -273,6 +331,7 @@ pub fn context_title(context: Context) -> &'static str {
     match context {
         Context::Anywhere => "Anywhere",
         Context::Pane(pane) => pane.title(),
+        Context::Page(page) => page.title(),
         Context::Overlay => "Help and notices",
         Context::Prompt => "Prompt",
         Context::Dialog => "Dialog",

@@ -10,6 +10,7 @@ use super::action::{self, Action, Context};
 use super::hit::HitMap;
 use super::model::Model;
 use super::update::ExportFailure;
+use crate::evidence::SavedAnnotations;
 use crate::inspect::Message;
 
 /// Something that happened.
@@ -25,6 +26,8 @@ pub enum Event {
     /// The inspection ended its side; with what a panic there said.
     MessagesEnded(Option<String>),
     Exported(Result<PathBuf, ExportFailure>),
+    /// The marks are written, or why not.
+    MarksSaved(Box<Result<SavedAnnotations, String>>),
     /// The terminal can no longer be read.
     InputEnded(String),
 }
@@ -82,6 +85,7 @@ pub fn actions(event: Event, model: &Model, hits: &HitMap) -> Vec<Action> {
         Event::Message(message) => vec![Action::Message(*message)],
         Event::MessagesEnded(panic) => vec![Action::MessagesEnded(panic)],
         Event::Exported(result) => vec![Action::Exported(result)],
+        Event::MarksSaved(result) => vec![Action::MarksSaved(result)],
         Event::InputEnded(_) => vec![Action::Do(action::Command::Quit)],
     }
 }
@@ -92,7 +96,10 @@ fn pointer(mouse: MouseEvent, hits: &HitMap) -> Option<Action> {
             let (area, target) = hits.at(mouse.column, mouse.row)?;
             Some(Action::Press { target, column: mouse.column, track: (area.x, area.width) })
         }
-        MouseEventKind::Drag(MouseButton::Left) => Some(Action::Drag { column: mouse.column }),
+        MouseEventKind::Drag(MouseButton::Left) => {
+            let over = hits.at(mouse.column, mouse.row).map(|(_, target)| target);
+            Some(Action::Drag { column: mouse.column, over })
+        }
         MouseEventKind::Up(MouseButton::Left) => Some(Action::Release),
         MouseEventKind::ScrollDown => {
             Some(Action::Wheel { pane: hits.pane_at(mouse.column, mouse.row), lines: 3 })

@@ -56,6 +56,8 @@ pub enum Scale {
     Linear,
     /// Attention is heavy-tailed: logarithmic shows what the linear scale hides.
     Logarithmic,
+    /// The share of values below: equal steps of colour hold equally many cells.
+    Rank,
 }
 
 impl Scale {
@@ -64,18 +66,34 @@ impl Scale {
         match self {
             Self::Linear => "linear",
             Self::Logarithmic => "log",
+            Self::Rank => "rank",
+        }
+    }
+
+    /// The next choice, round the end.
+    #[must_use]
+    pub fn next(self) -> Self {
+        match self {
+            Self::Linear => Self::Logarithmic,
+            Self::Logarithmic => Self::Rank,
+            Self::Rank => Self::Linear,
         }
     }
 }
 
+/// Values that the rank scale sorts; of more every so-manieth is taken.
+const MOST_RANKED: usize = 4096;
+
 /// The range of values that a heat map shows.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Extent {
     pub low: f64,
     pub high: f64,
     /// The smallest value above zero: the foot of the logarithmic scale.
     pub least_positive: f64,
     pub scale: Scale,
+    /// Values in rising order; only for the rank scale.
+    ranked: Vec<f64>,
 }
 
 impl Extent {
@@ -83,15 +101,37 @@ impl Extent {
     pub fn of(values: impl IntoIterator<Item = f64>, scale: Scale) -> Option<Self> {
         let mut extent: Option<Self> = None;
         for value in values.into_iter().filter(|value| value.is_finite()) {
-            let seen =
-                extent.get_or_insert(Self { low: value, high: value, least_positive: f64::INFINITY, scale });
+            let seen = extent.get_or_insert_with(|| Self {
+                low: value,
+                high: value,
+                least_positive: f64::INFINITY,
+                scale,
+                ranked: Vec::new(),
+            });
             seen.low = seen.low.min(value);
             seen.high = seen.high.max(value);
             if value > 0.0 {
                 seen.least_positive = seen.least_positive.min(value);
             }
+            if scale == Scale::Rank {
+                seen.ranked.push(value);
+            }
+        }
+        if let Some(extent) = &mut extent {
+            let every = extent.ranked.len().div_ceil(MOST_RANKED).max(1);
+            extent.ranked = extent.ranked.iter().copied().step_by(every).collect();
+            extent.ranked.sort_by(f64::total_cmp);
         }
         extent
+    }
+
+    /// The least value that the scale tells apart from nothing: the foot of the legend.
+    pub fn foot(&self) -> f64 {
+        match self.scale {
+            Scale::Logarithmic if self.least_positive.is_finite() => self.least_positive,
+            Scale::Logarithmic => 0.0,
+            Scale::Linear | Scale::Rank => self.low,
+        }
     }
 
     /// Place of `value` in [0, 1]; 0 when all values are equal.
@@ -102,6 +142,10 @@ impl Extent {
                 (value.max(self.least_positive).ln(), self.least_positive.ln(), self.high.ln())
             }
             Scale::Logarithmic => return 0.0,
+            Scale::Rank => {
+                let below = self.ranked.partition_point(|other| *other < value) as f64;
+                (below, 0.0, self.ranked.len().saturating_sub(1) as f64)
+            }
         };
         if high > low && value.is_finite() { ((value - low) / (high - low)).clamp(0.0, 1.0) } else { 0.0 }
     }
@@ -219,9 +263,18 @@ mod tests {
     }
 
     #[test]
+    fn the_rank_scale_gives_every_value_the_same_room_however_far_apart_they_lie() {
+        let extent = Extent::of([0.0, 0.001, 0.01, 1.0, f64::NAN], Scale::Rank).unwrap();
+        let places = [0.0, 0.001, 0.01, 1.0].map(|value| (extent.place(value) * 3.0).round());
+        assert_eq!(places, [0.0, 1.0, 2.0, 3.0]);
+        let many = Extent::of((0..100_000).map(f64::from), Scale::Rank).unwrap();
+        assert!((many.place(50_000.0) - 0.5).abs() < 0.01 && many.ranked.len() <= MOST_RANKED);
+    }
+
+    #[test]
     fn an_extent_without_values_or_without_spread_places_everything_at_the_foot() {
         assert_eq!(Extent::of([f64::NAN], Scale::Linear), None);
-        for scale in [Scale::Linear, Scale::Logarithmic] {
+        for scale in [Scale::Linear, Scale::Logarithmic, Scale::Rank] {
             assert_eq!(Extent::of([0.0, 0.0], scale).unwrap().place(0.0), 0.0);
             assert_eq!(Extent::of([0.4], scale).unwrap().place(0.4), 0.0);
         }

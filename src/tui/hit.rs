@@ -2,7 +2,7 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::model::{DialogItem, Pane, SliderName};
+use super::model::{DialogItem, OverviewList, Page, Pane, SliderName};
 
 /// Something that can be pointed at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +16,16 @@ pub enum Target {
         layer: usize,
         head: usize,
     },
+    /// A place in the map of tokens and chunks.
+    Cell {
+        token: usize,
+        chunk: usize,
+    },
+    /// A flagged span, in the table.
+    Span(usize),
+    Page(Page),
+    /// A line of a list of the overview.
+    OverviewLine(OverviewList, usize),
     Slider(SliderName),
     /// The part of a slider where a click sets the value.
     Track(SliderName),
@@ -38,6 +48,9 @@ pub struct Limits {
     pub chunk_page: u16,
     /// Column and token of every token drawn first on its line, line by line.
     pub answer_lines: Vec<Vec<(u16, usize)>>,
+    /// How far the page can scroll, and its lines.
+    pub page_scroll: u16,
+    pub page_lines: u16,
 }
 
 /// Areas in drawing order: the last one drawn is on top.

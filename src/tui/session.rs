@@ -21,6 +21,7 @@ use ratatui::layout::{Rect, Size};
 use super::action::{Action, ExportKind};
 use super::event::{self, Event};
 use super::hit::HitMap;
+use super::marks_writer::{KeptMarks, MarksWriter};
 use super::model::{Guarantee, Highlighting, Model, Phase};
 use super::terminal::{self, FrameWriter, TerminalGuard};
 use super::theme::{Borders, ColourDepth, Theme, ThemeChoice};
@@ -28,7 +29,7 @@ use super::update::{self, Effect, Existing, ExportFailure, ExportOrder};
 use super::{clipboard, views};
 use crate::certify::highlighting::HighlightingArtefact;
 use crate::evidence::{Evidence, Thresholds};
-use crate::inspect::Message;
+use crate::inspect::{AnswerNews, Message, Request};
 
 /// Events that may wait: a run that is read faster than it is decided about waits itself, so that a key
 /// never stands behind all of it.
@@ -72,6 +73,10 @@ pub struct Session {
     /// A calibration of the highlighting: with it a certified level can set the token threshold.
     pub highlighting: Option<HighlightingArtefact>,
     pub export: Export,
+    /// Where questions go, or why none can be asked. When the sender is dropped, nobody asks any more.
+    pub asking: Result<Sender<Request>, String>,
+    /// Marks of the reader, and where they are kept.
+    pub marks: KeptMarks,
     pub theme: ThemeChoice,
     pub borders: Borders,
     /// `None`: found out from the environment.
@@ -135,7 +140,8 @@ pub fn run(session: Session) -> Result<Outcome, TuiError> {
     terminal_event::poll(Duration::ZERO).map_err(failed("starting to listen for changes of size"))?;
     read_terminal(sender.clone()).map_err(failed("starting to read keys"))?;
     forward(session.messages, sender.clone()).map_err(failed("starting to listen to the run"))?;
-    let exports = exporter(session.export, sender).map_err(failed("starting the writer of exports"))?;
+    let exports =
+        exporter(session.export, sender.clone()).map_err(failed("starting the writer of exports"))?;
     let mut model = Model::new(&session.title, session.thresholds, session.defaults, session.guarantee);
     if let Some(artefact) = session.highlighting {
         model.certify_highlighting(Highlighting::new(artefact));
@@ -143,16 +149,27 @@ pub fn run(session: Session) -> Result<Outcome, TuiError> {
     if let Some(why) = why_ascii {
         update::update(&mut model, Action::Say(why));
     }
+    model.annotating = session.marks.annotating();
+    model.notices.extend(session.marks.notices);
+    model.asking = session.asking.as_ref().map(drop).map_err(Clone::clone);
+    let marks = session.marks.file.ok().map(|file| MarksWriter::start(file, sender)).transpose();
+    let marks = marks.map_err(failed("starting the writer of marks"))?;
     let out = FrameWriter::new(io::stdout());
     let mut screen = Terminal::new(CrosstermBackend::new(out)).map_err(failed("measuring the screen"))?;
     let mut exported = Vec::new();
-    let mut outside = Outside { cancel: &session.cancel, exports: &exports };
+    let asking = session.asking.as_ref().ok();
+    let mut outside = Outside { cancel: &session.cancel, exports: &exports, asking, marks: marks.as_ref() };
     let result = drive(&mut screen, &mut model, &theme, &events, &mut exported, &mut outside);
     session.cancel.store(true, Ordering::SeqCst);
+    model.rows.open_answers().for_each(|asked| asked.cancel.cancel());
     drop(guard);
+    // Whoever waits to tell something is let go: nobody listens any more.
+    drop(events);
+    let unsaved = marks.and_then(|marks| marks.finish(&mut model.annotating));
     result.map_err(failed("drawing"))?;
     let mut notices = model.notices;
     notices.extend(terminal::take_panics());
+    notices.extend(unsaved);
     let failed = match model.run.phase {
         Phase::Failed(reason) => Some(reason),
         _ => None,
@@ -169,6 +186,8 @@ trait Effects {
 struct Outside<'a> {
     cancel: &'a AtomicBool,
     exports: &'a Sender<ExportOrder>,
+    asking: Option<&'a Sender<Request>>,
+    marks: Option<&'a MarksWriter>,
 }
 
 impl Effects for Outside<'_> {
@@ -180,6 +199,20 @@ impl Effects for Outside<'_> {
                 if self.exports.send(order).is_err() {
                     let failure = ExportFailure::Failed("the writer of exports has ended".into());
                     return Ok(Some(Action::Exported(Err(failure))));
+                }
+            }
+            Effect::Ask(request) => {
+                let row = request.row;
+                if self.asking.is_none_or(|asking| asking.send(request).is_err()) {
+                    let news = AnswerNews::Failed("the inspection has ended".into());
+                    return Ok(Some(Action::Message(Message::Answer { row, news })));
+                }
+            }
+            Effect::CancelAnswer(cancel) => cancel.cancel(),
+            Effect::SaveMarks(marks) => {
+                if self.marks.is_none_or(|writer| !writer.send(marks)) {
+                    let failure = Err("the writer of marks has ended".to_owned());
+                    return Ok(Some(Action::MarksSaved(Box::new(failure))));
                 }
             }
             Effect::Copy(text) => {

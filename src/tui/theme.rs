@@ -251,6 +251,39 @@ mod tests {
     }
 
     #[test]
+    fn what_stands_on_the_selected_line_is_read_on_its_colour() {
+        let mut failed = Vec::new();
+        for theme in coloured() {
+            let (page, ink) = theme.page();
+            let behind = rgb(theme.style(Role::Selected).bg, page);
+            let least = |role| match role {
+                Role::Trusted | Role::Warning | Role::Error | Role::Text => 4.5,
+                // Said in words as well, and secondary.
+                _ => 3.5,
+            };
+            for role in
+                [Role::Text, Role::Trusted, Role::Warning, Role::Error, Role::Muted, Role::Dropped, Role::Key]
+            {
+                let contrast = heat_scale::contrast(rgb(theme.style(role).fg, ink), behind);
+                if contrast < least(role) {
+                    failed.push(format!("{role:?} of {theme:?} has {contrast:.2}"));
+                }
+            }
+        }
+        assert!(failed.is_empty(), "{failed:#?}");
+        // In sixteen colours nobody knows the numbers: no colour of a word is that of the line.
+        for light in [false, true] {
+            let theme = Theme { light, depth: ColourDepth::Ansi, ..Theme::DARK };
+            let behind = theme.style(Role::Selected).bg;
+            for role in Role::ALL {
+                assert!(theme.style(role).fg.is_none_or(|colour| Some(colour) != behind || {
+                    matches!(role, Role::Border | Role::Track | Role::Muted | Role::Dropped)
+                }));
+            }
+        }
+    }
+
+    #[test]
     fn bars_and_tracks_stand_out_from_the_page_and_from_each_other() {
         for theme in coloured() {
             let (page, _) = theme.page();

@@ -12,7 +12,7 @@ fn a_command_line_that_makes_no_sense_ends_with_2_and_names_what_came() {
         (vec!["inspect"], vec!["inspect"]),
         (vec!["open"], vec!["PATH"]),
         (vec!["open", &data, "--top-k", "0"], vec!["--top-k", "0"]),
-        (vec!["open", &data, "--plain", "--theme", "neon"], vec!["neon", "auto, dark, light or mono"]),
+        (vec!["open", &data, "--plain", "--theme", "neon"], vec!["neon", "auto, dark, light, colour-blind"]),
         (vec!["open", &data, "--plain", "--rho", "0.2"], vec!["--rho", "0.5 to 0.9999", "0.2 came"]),
         (vec!["score", &data, "--device", "gpu"], vec!["--device", "gpu", "cuda:N"]),
         (vec!["score", &data, "--dtype", "f64"], vec!["--dtype", "f64", "bf16"]),

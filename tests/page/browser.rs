@@ -1,4 +1,4 @@
-//! A real browser without a window, driven by the DevTools protocol over two pipes.
+//! A real browser without a window, driven by the `DevTools` protocol over two pipes.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
@@ -94,7 +94,8 @@ impl Browser {
     #[track_caller]
     pub fn call(&mut self, method: &str, params: Value) -> Value {
         self.last += 1;
-        let mut request = json!({ "id": self.last, "method": method, "params": params });
+        let mut request = json!({ "id": self.last, "method": method });
+        request["params"] = params;
         if let Some(session) = &self.session {
             request["sessionId"] = json!(session);
         }

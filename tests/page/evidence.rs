@@ -96,7 +96,7 @@ pub fn various() -> Vec<Evidence> {
     let answer = "é🙂 a";
     let tokens = vec![[0, 2], [0, 2], [2, 6], [2, 6], [2, 6], [2, 6], [6, 7], [7, 8]];
     let mut shared = drawn("shared", &["x", "y", "z"], 1, "p", &mut random);
-    shared.answer = Some(answer.to_owned());
+    shared.answer = Some(String::from(answer));
     shared.gold_spans = None;
     if let Some(reading) = &mut shared.reading {
         reading.log_prob_with = vec![-1.0; tokens.len()];
@@ -114,7 +114,7 @@ pub fn hostile() -> Evidence {
     let answer = format!("Fine words. {HOSTILE}");
     let words: Vec<&str> = answer.split(' ').collect();
     let mut record = drawn(HOSTILE, &words, 2, HOSTILE, &mut Random::new(3));
-    record.question = HOSTILE.to_owned();
+    HOSTILE.clone_into(&mut record.question);
     record.status = Status::Partial;
     record.reason = Some(HOSTILE.to_owned());
     record.notices = vec![HOSTILE.to_owned()];

@@ -114,6 +114,20 @@ impl Sandbox {
         self.run_with_input(arguments, b"")
     }
 
+    /// Runs it to the end with at most so many KiB of address space, where the system can limit that.
+    pub fn run_within<S: AsRef<std::ffi::OsStr>>(&self, kibibytes: u64, arguments: &[S]) -> Ran {
+        if cfg!(not(unix)) {
+            return self.run(arguments);
+        }
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(format!("ulimit -v {kibibytes}; exec \"$0\" \"$@\"")).arg(BINARY);
+        // Each thread takes address space, and a machine may have many cores.
+        command.env_clear().envs(self.environment()).env("RAYON_NUM_THREADS", "2");
+        command.current_dir(self.work()).args(arguments).stdin(Stdio::null());
+        let output = command.output().expect("a shell is there");
+        Ran::new(&command, output)
+    }
+
     /// Runs it to the end with `input` on standard input.
     pub fn run_with_input<S: AsRef<std::ffi::OsStr>>(&self, arguments: &[S], input: &[u8]) -> Ran {
         let mut command = self.command(arguments);

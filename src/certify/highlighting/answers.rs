@@ -141,7 +141,7 @@ pub(super) fn source_loss(unit: &[&AnswerLoss], threshold: f64) -> f64 {
 
 /// The sum of losses that n sources may have: n/(n+1) mean + 1/(n+1) <= beta, solved for n mean. Negative
 /// where no threshold can promise beta.
-pub(super) fn allowed_sum(beta: f64, sources: usize) -> f64 {
+pub(in crate::certify) fn allowed_sum(beta: f64, sources: usize) -> f64 {
     // Shares such as 1/3 do not sum exactly; a promise is not refused for the last bits.
     const ROUNDING: f64 = 1e-11;
     beta * (sources as f64 + 1.0) - 1.0 + ROUNDING

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::HighlightingGuarantee;
 use super::answers::{AnswerLoss, Population};
 use super::curve::{CurveRow, HighlightingCurve};
-use super::statement::HighlightingGuarantee;
 use crate::certify::CertifyError;
 
 /// Version of the layout. Another one is refused.

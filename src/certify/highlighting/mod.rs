@@ -7,7 +7,6 @@
 //! | `curve` | [`HighlightingCurve`]: mean loss and price over thresholds; the threshold for a beta |
 //! | `held_out` | [`held_out`]: what random halves by source really miss |
 //! | `false_alarms` | [`false_alarm_threshold`]: Learn-then-Test on clean answers |
-//! | `statement` | [`HighlightingGuarantee`]: the wording |
 //! | `artefact` | [`HighlightingArtefact`]: the calibration on disk |
 //!
 //! It knows token scores, labels and a source name per answer, nothing of evidence or models, so
@@ -18,11 +17,11 @@ mod artefact;
 mod curve;
 mod false_alarms;
 mod held_out;
-mod statement;
 
+pub use super::guarantee::HighlightingGuarantee;
+pub(super) use answers::allowed_sum;
 pub use answers::{AnswerLoss, Population};
 pub use artefact::{HIGHLIGHTING_SCHEMA, HighlightingArtefact, HighlightingSource};
 pub use curve::{CurveRow, HighlightingCurve};
 pub use false_alarms::{FalseAlarmRow, binomial_p_value, clean_answers, false_alarm_threshold};
 pub use held_out::{HeldOut, held_out};
-pub use statement::HighlightingGuarantee;

@@ -10,10 +10,13 @@ pub(super) fn text(certified: &Certified, mode: CalibrationMode) -> String {
     let Certified { diagnostics, verdict, .. } = certified;
     let k = diagnostics.settings.k;
     let mut text = format!(
-        "{} questions, {} documents, {} chunks, top {k}, mean of {} random halves, calibrated {}\n",
+        "{} questions, {}, {}, top {k}, mean of {} random halves, calibrated {}\n",
         diagnostics.questions,
-        certified.documents,
-        certified.chunks,
+        match certified.chunks {
+            Some(chunks) => format!("{} documents, {chunks} chunks", certified.documents),
+            None => "chunks that are not kept here".to_owned(),
+        },
+        crate::text::visible_line(&certified.retriever),
         diagnostics.settings.repeats,
         mode_name(mode),
     );

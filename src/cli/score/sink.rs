@@ -1,35 +1,56 @@
 //! Where evidence lines go, new or continued.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufReader, Write};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use crate::data::Row;
-use crate::evidence::{Evidence, Provenance, difference, parse_line, write_line};
+use crate::disk::hold;
+use crate::evidence::{Evidence, Provenance, difference, parse_line, read_line, write_line};
 use crate::text::{visible_line, visible_path};
 
 use super::super::{Failure, Outcome, output};
 
-/// Where lines go. They are kept as they come, each flushed: a run that is killed keeps what it has.
+/// How much time of work a machine that loses its power may cost.
+const SYNC_EVERY: Duration = Duration::from_secs(2);
+
+/// Where lines go. They are kept as they come: a run that is killed keeps what it has.
 pub struct Sink {
-    out: Box<dyn Write>,
+    out: Out,
+    line: Vec<u8>,
+}
+
+enum Out {
+    Standard,
+    /// Held by this process, and when it was last brought to the disk.
+    File(File, Instant),
 }
 
 impl Sink {
     /// Begins. An existing file is left alone unless `force`.
     pub fn open(path: &Path, force: bool) -> Outcome<Self> {
         if path.as_os_str() == "-" {
-            return Ok(Self { out: Box::new(io::stdout()) });
+            return Ok(Self { out: Out::Standard, line: Vec::new() });
         }
-        let mut options = std::fs::OpenOptions::new();
+        let mut options = OpenOptions::new();
         options.write(true);
+        // What is replaced is emptied only once it is known that nobody else writes it.
         let opened = if force {
-            options.create(true).truncate(true).open(path)
+            options.create(true).truncate(false).open(path)
         } else {
             options.create_new(true).open(path)
         };
         match opened {
-            Ok(file) => Ok(Self { out: Box::new(file) }),
+            Ok(file) => {
+                let sink = Self::holding(path, file)?;
+                if let Out::File(file, _) = &sink.out
+                    && file.metadata().is_ok_and(|about| about.is_file())
+                {
+                    file.set_len(0).map_err(|error| unwritable(path, &error))?;
+                }
+                Ok(sink)
+            }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Failure::Usage(format!(
                 "{} exists already; choose another name with --output, say --force to replace it, or --resume \
                  to continue it",
@@ -42,33 +63,77 @@ impl Sink {
     /// Continues a file: a torn last line is cut off, whole lines stay and are told as [`Done`]. Lines of
     /// another run are refused. A file that is not there yet is begun.
     pub fn resume(path: &Path, provenance: &Provenance) -> Outcome<(Self, Done)> {
-        let file = std::fs::OpenOptions::new()
+        let file = OpenOptions::new()
             .read(true)
             .write(true)
             .create(true)
             .truncate(false)
             .open(path)
             .map_err(|error| unwritable(path, &error))?;
-        let (done, whole, torn) = Done::read(path, &file, provenance)?;
+        let mut sink = Self::holding(path, file)?;
+        let Out::File(file, _) = &mut sink.out else { return Ok((sink, Done::default())) };
+        let (done, whole, torn) = Done::read(path, file, provenance)?;
         if torn > 0 {
             output::tell(&format!("note: {}: a torn last line of {torn} bytes is cut off", path.display()));
         }
-        let keep = |file: &mut File| {
-            file.set_len(whole)?;
-            io::Seek::seek(file, io::SeekFrom::Start(whole))
-        };
-        let mut file = file;
-        keep(&mut file).map_err(|error| unwritable(path, &error))?;
-        Ok((Self { out: Box::new(file) }, done))
+        file.set_len(whole)
+            .and_then(|()| io::Seek::seek(file, io::SeekFrom::Start(whole)))
+            .map_err(|error| unwritable(path, &error))?;
+        Ok((sink, done))
+    }
+
+    fn holding(path: &Path, file: File) -> Outcome<Self> {
+        if hold(&file).map_err(|error| unwritable(path, &error))? {
+            return Ok(Self { out: Out::File(file, Instant::now()), line: Vec::new() });
+        }
+        Err(Failure::input_message(format!(
+            "{} is being written by another ragscope; wait for it, or choose another name with --output",
+            path.display()
+        )))
     }
 
     /// `false` when nobody reads any more (`| head`): a quiet end, not an error.
     pub fn write(&mut self, evidence: &Evidence) -> Outcome<bool> {
-        match write_line(evidence, &mut self.out).and_then(|()| self.out.flush()) {
+        let failed = |error: &io::Error| Failure::input_message(format!("cannot write evidence: {error}"));
+        self.line.clear();
+        write_line(evidence, &mut self.line).map_err(|error| failed(&error))?;
+        let written = match &mut self.out {
+            Out::Standard => {
+                let mut out = io::stdout().lock();
+                out.write_all(&self.line).and_then(|()| out.flush())
+            }
+            Out::File(file, synced) => file.write_all(&self.line).and_then(|()| {
+                if synced.elapsed() < SYNC_EVERY {
+                    return Ok(());
+                }
+                *synced = Instant::now();
+                synced_data(file)
+            }),
+        };
+        match written {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-            Err(error) => Err(Failure::input_message(format!("cannot write evidence: {error}"))),
+            Err(error) => Err(failed(&error)),
         }
+    }
+
+    /// Brings what was written to the disk.
+    pub fn finish(&self) -> Outcome {
+        match &self.out {
+            Out::Standard => Ok(()),
+            Out::File(file, _) => synced_data(file)
+                .map_err(|error| Failure::input_message(format!("cannot write evidence: {error}"))),
+        }
+    }
+}
+
+/// A pipe or a device has no disk to be brought to.
+fn synced_data(file: &File) -> io::Result<()> {
+    match file.sync_data() {
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
+            Ok(())
+        }
+        other => other,
     }
 }
 
@@ -93,7 +158,7 @@ impl Done {
         let (mut whole, mut line, mut bytes) = (0, 0, Vec::new());
         loop {
             bytes.clear();
-            let length = reader.read_until(b'\n', &mut bytes).map_err(|error| unwritable(path, &error))?;
+            let length = read_line(&mut reader, &mut bytes).map_err(|error| unwritable(path, &error))?;
             if length == 0 || !bytes.ends_with(b"\n") {
                 return Ok((done, whole, length as u64));
             }

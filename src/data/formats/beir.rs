@@ -54,12 +54,14 @@ pub(super) fn read(
         let (id, text) = match &fields {
             Ok(fields) => (fields.scalar("_id").map(str::to_owned), fields.text("text").map(str::to_owned)),
             Err(reason) => {
+                let row = rows.len();
                 rows.push(DraftRow::Bad(BadRow { row, id: None, line, reason: reason.clone() }));
                 continue;
             }
         };
         let (Some(id), Some(question)) = (id.clone(), text.filter(|text| !text.trim().is_empty())) else {
             let reason = "expected `_id` and a query in `text`".to_owned();
+            let row = rows.len();
             rows.push(DraftRow::Bad(BadRow { row, id, line, reason }));
             continue;
         };

@@ -31,7 +31,12 @@ pub(super) fn response_file(input: &Input<'_>) -> Result<Option<PathBuf>, DataEr
     if sample.iter().any(|fields| fields.has("response")) {
         return Ok(None);
     }
-    input.file.beside(RESPONSES).map(Some).ok_or_else(|| companion(input, RESPONSES))
+    let path = input.file.beside(RESPONSES).ok_or_else(|| companion(input, RESPONSES))?;
+    // The file of responses itself, without any.
+    if path == input.file.path {
+        return Err(input.broken("no record has a field `response`"));
+    }
+    Ok(Some(path))
 }
 
 fn companion(input: &Input<'_>, name: &str) -> DataError {

@@ -55,6 +55,15 @@ impl Tolerated {
 }
 
 impl Json {
+    fn weight(&self) -> u64 {
+        32 + match self {
+            Self::Null | Self::Bool(_) => 0,
+            Self::Number(text) | Self::Text(text) => text.len() as u64,
+            Self::List(items) => items.iter().map(Self::weight).sum(),
+            Self::Object(object) => object.weight(),
+        }
+    }
+
     /// What it is, for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
@@ -169,6 +178,11 @@ impl Object {
             }
         }
         (Self(kept), repeated)
+    }
+
+    /// Bytes that it takes in memory, roughly.
+    pub(crate) fn weight(&self) -> u64 {
+        self.0.iter().map(|(name, value)| 32 + name.len() as u64 + value.weight()).sum::<u64>() + 32
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -12,6 +11,7 @@ use sha2::{Digest, Sha256};
 use super::protocol::Round;
 use super::store_header::leading_digits;
 use super::{EvaluationError, FeaturePool};
+use crate::disk::{FileAccess, read_at_most, write_whole_with};
 
 /// Scores by what made them: in memory, and on disk where a folder is given.
 #[derive(Debug, Default)]
@@ -74,7 +74,7 @@ impl ScoreCache {
 
 /// Scores with their checksum before them; a file that does not match is as good as none.
 fn read(path: &Path, tokens: usize) -> Option<Vec<f64>> {
-    let bytes = fs::read(path).ok()?;
+    let bytes = read_at_most(path, 32 + tokens as u64 * 8).ok()?;
     let (checksum, values) = bytes.split_at_checked(32)?;
     let whole = values.len() == tokens * 8 && Sha256::digest(values).as_slice() == checksum;
     whole.then(|| {
@@ -89,12 +89,10 @@ fn write(path: &Path, scores: &[f64]) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     let values: Vec<u8> = scores.iter().flat_map(|score| score.to_le_bytes()).collect();
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(&Sha256::digest(&values))?;
-    file.write_all(&values)?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    write_whole_with(path, FileAccess::Private, &|out| {
+        out.write_all(&Sha256::digest(&values))?;
+        out.write_all(&values)
+    })
 }
 
 #[cfg(test)]

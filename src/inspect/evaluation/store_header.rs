@@ -1,14 +1,13 @@
 //! The header of a feature store: what it was made from, sealed with a checksum.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::Write;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::detect::{AnswerFeatures, FeatureBlock, ModelIdentity, layers_of};
+use crate::disk::{FileAccess, LONGEST_SETTINGS, read_regular_text, write_whole};
 use crate::reading::StateLayer;
 
 use super::EvaluationError;
@@ -150,15 +149,12 @@ pub(super) fn write_header(folder: &Path, header: &StoreHeader) -> Result<(), Ev
         path: path.clone(),
         reason: format!("the header cannot be written: {error}"),
     })?;
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(EvaluationError::file("write", &path))?;
-    file.write_all(text.as_bytes()).map_err(EvaluationError::file("write", &path))?;
-    file.persist(&path).map_err(|error| EvaluationError::file("write", &path)(error.error))?;
-    Ok(())
+    write_whole(&path, text.as_bytes(), FileAccess::Private).map_err(EvaluationError::file("write", &path))
 }
 
 pub(super) fn read_header(folder: &Path) -> Result<StoreHeader, EvaluationError> {
     let path = folder.join(HEADER);
-    let text = fs::read_to_string(&path).map_err(EvaluationError::file("read", &path))?;
+    let text = read_regular_text(&path, LONGEST_SETTINGS).map_err(EvaluationError::file("read", &path))?;
     let damaged = |reason: String| EvaluationError::Damaged { path: path.clone(), reason };
     let sealed: SealedHeader = serde_json::from_str(&text)
         .map_err(|error| damaged(format!("the header does not parse: {error}")))?;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::{GgufWeights, SafetensorsWeights, config};
+use crate::disk::{LONGEST_SETTINGS, read_regular_text};
 use crate::model::location::weight_files;
 use crate::model::{DecoderError, ModelConfig, ModelLocation};
 
@@ -64,7 +65,7 @@ impl ModelSummary {
         }
         let (config, stored, files) = {
             let file = path.join("config.json");
-            let text = std::fs::read_to_string(&file).map_err(|source| failed(&file, source))?;
+            let text = read_regular_text(&file, LONGEST_SETTINGS).map_err(|source| failed(&file, source))?;
             let config = config::from_json(&text, &file)?;
             let weights = SafetensorsWeights::open(path, config.architecture)?;
             let files = weight_files(path).map_err(|source| failed(path, source))?;

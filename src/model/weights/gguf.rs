@@ -287,6 +287,12 @@ impl WeightSource for GgufWeights {
         self.place(name).map(drop)
     }
 
+    fn bytes_of(&self, name: &str) -> Option<(usize, std::ops::Range<u64>)> {
+        let (part, _, start, length) = self.place(name).ok()?;
+        let file = self.parts.iter().position(|one| std::ptr::eq(one, part))?;
+        Some((file, start..start + length as u64))
+    }
+
     fn read(&mut self, tensor: ModelTensor, values: &mut Vec<f32>) -> Result<(), DecoderError> {
         let name = self.name(tensor);
         let stored = self.pieces(&name)?;

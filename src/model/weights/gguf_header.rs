@@ -15,6 +15,13 @@ use crate::model::DecoderError;
 /// Arrays inside arrays deeper than this are refused: no writer makes them, and each level is a recursion.
 const DEEPEST_ARRAY: usize = 8;
 const MOST_DIMENSIONS: u32 = 4;
+/// No model has more tensors: 256 experts in 61 layers make some fifty thousand.
+const MOST_TENSORS: u64 = 1 << 18;
+const MOST_METADATA: u64 = 1 << 16;
+/// Items of all arrays together. Gemma's vocabulary with scores, types and merges has a million and a half.
+const MOST_ITEMS: u64 = 8 << 20;
+/// Bytes before the tensor data.
+const LONGEST_HEADER: u64 = 512 << 20;
 
 /// What a GGUF file says before its tensor data.
 pub(crate) struct GgufHeader {
@@ -40,7 +47,7 @@ impl GgufHeader {
     pub(crate) fn read(path: &Path, file: &File) -> Result<Self, DecoderError> {
         let length =
             file.metadata().map_err(|source| DecoderError::Read { path: path.to_owned(), source })?.len();
-        Cursor { input: BufReader::new(file), position: 0, length }
+        Cursor { input: BufReader::new(file), position: 0, length, items: 0 }
             .header()
             .map_err(|reason| DecoderError::Container { path: path.to_owned(), format: "GGUF", reason })
     }
@@ -50,6 +57,8 @@ struct Cursor<R> {
     input: R,
     position: u64,
     length: u64,
+    /// Items of arrays read so far.
+    items: u64,
 }
 
 impl<R: Read> Cursor<R> {
@@ -63,6 +72,13 @@ impl<R: Read> Cursor<R> {
         }
         let tensor_count = self.u64("the number of tensors")?;
         let metadata_count = self.u64("the number of metadata entries")?;
+        for (what, count, most) in
+            [("tensors", tensor_count, MOST_TENSORS), ("metadata entries", metadata_count, MOST_METADATA)]
+        {
+            if count > most {
+                return Err(format!("it claims {count} {what}, expected at most {most}"));
+            }
+        }
         let mut metadata = HashMap::new();
         for i in 0..metadata_count {
             let key = self.string(&format!("the key of metadata entry {i}"))?;
@@ -121,6 +137,10 @@ impl<R: Read> Cursor<R> {
                 let length = self.u64(key)?;
                 // Every element takes at least one byte, so a length that passes is bounded by the file.
                 self.available(length, key)?;
+                self.items = self.items.saturating_add(length);
+                if self.items > MOST_ITEMS {
+                    return Err(format!("metadata {key:?}: more than {MOST_ITEMS} array items in all"));
+                }
                 let mut values = Vec::new();
                 for _ in 0..length {
                     values.push(self.value(kind, key, depth + 1)?);
@@ -166,7 +186,7 @@ impl<R: Read> Cursor<R> {
     }
 
     fn available(&self, length: u64, what: &str) -> Result<(), String> {
-        let left = self.length.saturating_sub(self.position);
+        let left = self.length.min(LONGEST_HEADER).saturating_sub(self.position);
         if length > left {
             return Err(format!("{what:?} claims {length} bytes or elements where {left} bytes are left"));
         }
@@ -179,7 +199,7 @@ mod tests {
     use super::*;
 
     fn read(bytes: &[u8]) -> Result<GgufHeader, String> {
-        Cursor { input: bytes, position: 0, length: bytes.len() as u64 }.header()
+        Cursor { input: bytes, position: 0, length: bytes.len() as u64, items: 0 }.header()
     }
 
     fn start(tensors: u64, metadata: u64) -> Vec<u8> {
@@ -207,6 +227,19 @@ mod tests {
         array.extend([9, 0, 0, 0, 8, 0, 0, 0]);
         array.extend((1u64 << 60).to_le_bytes());
         assert!(read(&array).is_err_and(|e| e.contains("tokenizer.ggml.tokens")));
+    }
+
+    #[test]
+    fn absurd_counts_are_refused_before_anything_is_kept_for_them() {
+        assert!(read(&start(1 << 40, 0)).is_err_and(|e| e.contains("1099511627776 tensors")));
+        assert!(read(&start(0, 1 << 20)).is_err_and(|e| e.contains("1048576 metadata entries")));
+        // One byte an item in the file, tens of bytes in memory.
+        let mut bytes = start(0, 1);
+        text(&mut bytes, "wide");
+        bytes.extend([9, 0, 0, 0, 0, 0, 0, 0]);
+        bytes.extend((MOST_ITEMS + 1).to_le_bytes());
+        bytes.resize(bytes.len() + MOST_ITEMS as usize + 1, 0);
+        assert!(read(&bytes).is_err_and(|e| e.contains("wide") && e.contains("array items")));
     }
 
     #[test]

@@ -7,8 +7,10 @@ mod gguf;
 mod gguf_header;
 mod safetensors;
 
+use std::ops::Range;
 use std::path::Path;
 
+use super::decoder_error::MOST_NAMED;
 use super::product::Matrix;
 use super::{Architecture, DecoderError, ModelConfig};
 
@@ -157,6 +159,8 @@ pub(crate) trait WeightSource {
     fn shape(&self, name: &str) -> Option<&[usize]>;
     /// Checks that a stored tensor has a known type and lies inside the file.
     fn check(&self, name: &str) -> Result<(), DecoderError>;
+    /// Which file holds a stored tensor, and at which bytes; `None` where [`Self::check`] would fail.
+    fn bytes_of(&self, name: &str) -> Option<(usize, Range<u64>)>;
     /// Appends the values of a stored tensor to `values`, in Hugging Face's order of rows.
     fn read(&mut self, tensor: ModelTensor, values: &mut Vec<f32>) -> Result<(), DecoderError>;
 }
@@ -271,6 +275,32 @@ fn values(source: &mut dyn WeightSource, tensors: &[ModelTensor]) -> Result<Vec<
     Ok(values)
 }
 
+/// Refuses tensors that share bytes: a file of megabytes could claim a terabyte of weights that way.
+fn check_apart(source: &dyn WeightSource, names: &[String]) -> Result<(), DecoderError> {
+    let mut places: Vec<(usize, u64, u64, &str)> = names
+        .iter()
+        .filter_map(|name| {
+            let (file, bytes) = source.bytes_of(name)?;
+            Some((file, bytes.start, bytes.end, name.as_str()))
+        })
+        .filter(|(_, start, end, _)| start < end)
+        .collect();
+    places.sort_unstable();
+    for pair in places.windows(2) {
+        if let [(file, _, end, one), (other_file, start, _, other)] = pair
+            && file == other_file
+            && start < end
+        {
+            return Err(DecoderError::Tensor {
+                path: source.path().to_owned(),
+                name: (*other).to_owned(),
+                reason: format!("expected bytes of its own, found those of {one}"),
+            });
+        }
+    }
+    Ok(())
+}
+
 /// Checks presence and shape of every tensor and that none is left over; says whether the output is tied.
 fn check_inventory(
     source: &dyn WeightSource,
@@ -291,14 +321,15 @@ fn check_inventory(
     let mut tensors = vec![ModelTensor::Embedding, ModelTensor::FinalNorm];
     tensors.extend((!tied).then_some(ModelTensor::Output));
     let of_block = parts.tensors();
-    for layer in 0..config.layers {
-        tensors.extend(of_block.iter().map(|t| ModelTensor::Block(layer, *t)));
-    }
-    let names: Vec<String> = tensors.iter().map(|t| source.name(*t)).collect();
-    let missing: Vec<String> = names.iter().filter(|n| source.shape(n).is_none()).cloned().collect();
+    let blocks = (0..config.layers)
+        .flat_map(|layer| of_block.iter().map(move |tensor| ModelTensor::Block(layer, *tensor)));
+    let all = tensors.iter().copied().chain(blocks.clone()).map(|tensor| source.name(tensor));
+    let missing: Vec<String> = all.filter(|name| source.shape(name).is_none()).take(MOST_NAMED).collect();
     if !missing.is_empty() {
         return Err(DecoderError::MissingTensors { path: source.path().to_owned(), names: missing });
     }
+    tensors.extend(blocks);
+    let names: Vec<String> = tensors.iter().map(|t| source.name(*t)).collect();
     for (tensor, name) in tensors.iter().zip(&names) {
         let expected = tensor.shape(config);
         let found = source.shape(name).unwrap_or_default();
@@ -312,11 +343,13 @@ fn check_inventory(
         }
         source.check(name)?;
     }
+    check_apart(source, &names)?;
     let placed: std::collections::HashSet<&str> = names.iter().map(String::as_str).collect();
     let mut left: Vec<String> =
         stored.iter().filter(|n| !placed.contains(**n)).map(|n| (*n).to_owned()).collect();
     if !left.is_empty() {
         left.sort();
+        left.truncate(MOST_NAMED);
         let architecture = config.architecture.name();
         return Err(DecoderError::UnplacedTensors {
             path: source.path().to_owned(),

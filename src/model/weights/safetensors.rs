@@ -9,12 +9,13 @@ use half::{bf16, f16};
 use serde::Deserialize;
 
 use super::{BlockTensor, ModelTensor, WeightSource};
+use crate::disk::{LONGEST_SETTINGS, read_regular_text};
 use crate::model::{Architecture, DecoderError};
 
 const SINGLE: &str = "model.safetensors";
 const INDEX: &str = "model.safetensors.index.json";
-/// The format's own limit on a header.
-const LONGEST_HEADER: u64 = 100_000_000;
+/// A header of fifty thousand tensors has 6 MB; the format would allow 100.
+const LONGEST_HEADER: u64 = 32 << 20;
 
 /// A directory of safetensors whose headers have been read.
 pub(crate) struct SafetensorsWeights {
@@ -57,7 +58,7 @@ impl SafetensorsWeights {
             weights.add(&directory.join(SINGLE))?;
             return Ok(weights);
         }
-        let text = std::fs::read_to_string(&index)
+        let text = read_regular_text(&index, LONGEST_SETTINGS)
             .map_err(|source| DecoderError::Read { path: index.clone(), source })?;
         let map = serde_json::from_str::<Index>(&text)
             .map_err(|e| container(&index, "safetensors index", e.to_string()))?
@@ -65,6 +66,13 @@ impl SafetensorsWeights {
         let names: BTreeSet<&String> = map.values().collect();
         if let Some(name) = names.iter().find(|n| Path::new(n).file_name() != Some(n.as_ref())) {
             let reason = format!("expected plain file names, found {name:?}");
+            return Err(container(&index, "safetensors index", reason));
+        }
+        if let Some(name) = names.iter().find(|n| leads_out(directory, n)) {
+            let reason = format!(
+                "expected files of the model's own folder, found {name:?}, a link that leads out of it; put the \
+                 file itself there"
+            );
             return Err(container(&index, "safetensors index", reason));
         }
         let missing: Vec<String> =
@@ -103,12 +111,14 @@ impl SafetensorsWeights {
         }
         let mut header = vec![0; length as usize];
         file.read_exact(&mut header).map_err(failed)?;
-        let mut entries: HashMap<String, serde_json::Value> =
+        // As text until each is known to be an entry: what else a header may hold takes no memory.
+        let mut entries: HashMap<String, &serde_json::value::RawValue> =
             serde_json::from_slice(&header).map_err(|e| wrong(e.to_string()))?;
         entries.remove("__metadata__");
         let data = 8 + length;
         for (name, entry) in entries {
-            let entry: Entry = serde_json::from_value(entry).map_err(|e| wrong(format!("{name:?}: {e}")))?;
+            let entry: Entry =
+                serde_json::from_str(entry.get()).map_err(|e| wrong(format!("{name:?}: {e}")))?;
             let (start, end) = entry.data_offsets;
             if start > end || end > total - data {
                 let room = total - data;
@@ -130,6 +140,21 @@ impl SafetensorsWeights {
         self.files.push((path.to_owned(), file));
         Ok(())
     }
+}
+
+/// Whether a file is a link to somewhere outside of the model's folder. In a cache of the hub a snapshot's
+/// files are links to the blobs of the same repository.
+fn leads_out(directory: &Path, name: &str) -> bool {
+    let (Ok(home), Ok(target)) = (directory.canonicalize(), directory.join(name).canonicalize()) else {
+        // What does not exist is told as missing.
+        return false;
+    };
+    let blobs = home
+        .parent()
+        .filter(|parent| parent.file_name().is_some_and(|name| name == "snapshots"))
+        .and_then(Path::parent)
+        .map(|repository| repository.join("blobs"));
+    !target.starts_with(&home) && !blobs.is_some_and(|blobs| target.starts_with(blobs))
 }
 
 fn container(path: &Path, format: &'static str, reason: String) -> DecoderError {
@@ -205,6 +230,11 @@ impl WeightSource for SafetensorsWeights {
             return Err(wrong(path, format!("{} of shape {shape:?} in {length} bytes", stored.dtype)));
         }
         Ok(())
+    }
+
+    fn bytes_of(&self, name: &str) -> Option<(usize, std::ops::Range<u64>)> {
+        let stored = self.tensors.get(name)?;
+        Some((stored.file, stored.start..stored.start + stored.length))
     }
 
     fn read(&mut self, tensor: ModelTensor, values: &mut Vec<f32>) -> Result<(), DecoderError> {

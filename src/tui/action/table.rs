@@ -1,9 +1,11 @@
 //! Every command with its keys, where they work and what they do.
 
+mod pages;
+
 use ratatui::crossterm::event::{KeyCode, KeyModifiers};
 
 use super::{Command, Context, Entry, ExportKind, Key};
-use crate::tui::model::Pane;
+use crate::tui::model::{Page, Pane};
 
 const fn plain(c: char) -> Key {
     Key { code: KeyCode::Char(c), modifiers: KeyModifiers::NONE }
@@ -52,7 +54,26 @@ const PAGE_DOWN: &[Key] = &[named(KeyCode::PageDown)];
 const PAGE_UP: &[Key] = &[named(KeyCode::PageUp)];
 
 /// Every command with its keys. Within a context no key stands twice (a test says so).
-pub static ACTIONS: &[Entry] = &[
+pub static ACTIONS: &[Entry] = &joined::<{ PANES.len() + pages::PAGES.len() }>(&[PANES, pages::PAGES]);
+
+/// One table of several, in their order.
+const fn joined<const N: usize>(parts: &[&[Entry]]) -> [Entry; N] {
+    let mut all = [parts[0][0]; N];
+    let (mut part, mut filled) = (0, 0);
+    while part < parts.len() {
+        let mut at = 0;
+        while at < parts[part].len() {
+            all[filled] = parts[part][at];
+            filled += 1;
+            at += 1;
+        }
+        part += 1;
+    }
+    assert!(filled == N, "the sizes of the parts add up to the whole");
+    all
+}
+
+const PANES: &[Entry] = &[
     entry(EXAMPLES, "example-down", Command::Down, DOWN, Some("next"), "next example"),
     entry(EXAMPLES, "example-up", Command::Up, UP, None, "previous example"),
     entry(
@@ -63,6 +84,23 @@ pub static ACTIONS: &[Entry] = &[
         Some("open"),
         "go to its answer",
     ),
+    entry(
+        EXAMPLES,
+        "show",
+        Command::Show,
+        &[plain('f')],
+        Some("flagged/clean"),
+        "show all, flagged, clean, or unusable examples",
+    ),
+    entry(
+        EXAMPLES,
+        "sort",
+        Command::Sort,
+        &[plain('s')],
+        Some("sort"),
+        "file order, worst, most spans, by id",
+    ),
+    entry(EXAMPLES, "show-group", Command::ShowGroup, &[plain('F')], None, "only the next group of examples"),
     entry(EXAMPLES, "example-first", Command::First, FIRST, None, "first example"),
     entry(EXAMPLES, "example-last", Command::Last, LAST, None, "last example"),
     entry(EXAMPLES, "examples-half-down", Command::HalfDown, HALF_DOWN, None, "half a page down"),
@@ -100,6 +138,14 @@ pub static ACTIONS: &[Entry] = &[
     entry(ANSWER, "token-last", Command::Last, LAST, None, "last token"),
     entry(
         ANSWER,
+        "answer-view",
+        Command::View,
+        &[plain('v')],
+        Some("spans table"),
+        "the text, or its flagged spans as a table",
+    ),
+    entry(
+        ANSWER,
         "strip",
         Command::CycleStrip,
         &[plain('s')],
@@ -108,16 +154,73 @@ pub static ACTIONS: &[Entry] = &[
     ),
     entry(
         ANSWER,
+        "select-tokens",
+        Command::SelectTokens,
+        &[plain('v')],
+        Some("select"),
+        "select tokens from here on, to mark them; again: give it up",
+    ),
+    entry(
+        ANSWER,
+        "mark-false-alarm",
+        Command::MarkFalseAlarm,
+        &[plain('-')],
+        Some("wrong flag"),
+        "mark the selection, or the flagged span here, as a false alarm",
+    ),
+    entry(
+        ANSWER,
+        "mark-missed",
+        Command::MarkMissed,
+        &[plain('+')],
+        Some("missed"),
+        "mark the selection, or the word here, as missed",
+    ),
+    entry(ANSWER, "unmark", Command::Unmark, &[plain('x')], None, "take the mark here away"),
+    entry(
+        ANSWER,
+        "checked",
+        Command::Checked,
+        &[plain('c')],
+        None,
+        "the whole answer is checked: what is not marked is right",
+    ),
+    entry(ANSWER, "undo-mark", Command::UndoMark, &[plain('u')], None, "undo the last mark"),
+    entry(ANSWER, "redo-mark", Command::RedoMark, &[plain('U')], None, "make the mark again that was undone"),
+    entry(
+        ANSWER,
         "answer-open",
         Command::Open,
         &[named(KeyCode::Enter)],
         None,
         "see what the model looked at for this token",
     ),
-    entry(ATTENTION, "layer-down", Command::Down, DOWN, Some("layer"), "next layer"),
-    entry(ATTENTION, "layer-up", Command::Up, UP, None, "previous layer"),
-    entry(ATTENTION, "head-right", Command::Right, RIGHT, Some("head"), "next head"),
-    entry(ATTENTION, "head-left", Command::Left, LEFT, None, "previous head"),
+    entry(
+        ATTENTION,
+        "attention-view",
+        Command::View,
+        &[plain('v')],
+        Some("grid/tokens/heads"),
+        "grid of heads, map of tokens and chunks, or list of heads",
+    ),
+    entry(
+        ATTENTION,
+        "layer-down",
+        Command::Down,
+        DOWN,
+        Some("down"),
+        "next layer; in the map the next chunk, in the list the next head",
+    ),
+    entry(ATTENTION, "layer-up", Command::Up, UP, None, "previous layer, chunk or head of the list"),
+    entry(
+        ATTENTION,
+        "head-right",
+        Command::Right,
+        RIGHT,
+        Some("right"),
+        "next head; in the map the next token, in the list the next chunk",
+    ),
+    entry(ATTENTION, "head-left", Command::Left, LEFT, None, "previous head, token or chunk"),
     entry(
         ATTENTION,
         "subject",
@@ -131,8 +234,16 @@ pub static ACTIONS: &[Entry] = &[
         "scale",
         Command::Scale,
         &[plain('s')],
-        Some("linear/log"),
-        "linear or logarithmic colours",
+        Some("scale"),
+        "linear, logarithmic or rank colours",
+    ),
+    entry(
+        ATTENTION,
+        "elsewhere",
+        Command::Elsewhere,
+        &[plain('o')],
+        None,
+        "show or hide the attention that went to no chunk",
     ),
     entry(
         ATTENTION,
@@ -150,8 +261,8 @@ pub static ACTIONS: &[Entry] = &[
         Some("next token"),
         "next answer token",
     ),
-    entry(ATTENTION, "layer-first", Command::First, FIRST, None, "first layer"),
-    entry(ATTENTION, "layer-last", Command::Last, LAST, None, "last layer"),
+    entry(ATTENTION, "layer-first", Command::First, FIRST, None, "first layer, token or head of the list"),
+    entry(ATTENTION, "layer-last", Command::Last, LAST, None, "last layer, token or head of the list"),
     entry(SLIDERS, "slider-down", Command::Down, DOWN, Some("next slider"), "next slider"),
     entry(SLIDERS, "slider-up", Command::Up, UP, None, "previous slider"),
     entry(SLIDERS, "step-up", Command::StepUp, RIGHT, Some("raise"), "a step up"),
@@ -225,6 +336,54 @@ pub static ACTIONS: &[Entry] = &[
         Some("filter"),
         "filter the examples by id or question",
     ),
+    entry(
+        ANYWHERE,
+        "overview",
+        Command::Page(Page::Overview),
+        &[plain('O')],
+        Some("overview"),
+        "the run: rates, worst answers, passages",
+    ),
+    entry(
+        ANYWHERE,
+        "diagnostics",
+        Command::Page(Page::Diagnostics),
+        &[plain('D')],
+        None,
+        "whether retriever and data suit certification",
+    ),
+    entry(
+        ANYWHERE,
+        "scores",
+        Command::Page(Page::Scores),
+        &[plain('S')],
+        None,
+        "how token scores are spread",
+    ),
+    entry(
+        ANYWHERE,
+        "compare",
+        Command::Page(Page::Comparison),
+        &[plain('C')],
+        None,
+        "two answers, or two detectors, side by side",
+    ),
+    entry(
+        ANYWHERE,
+        "mark",
+        Command::Mark,
+        &[plain('b')],
+        None,
+        "mark this answer to compare others with it, or unmark it",
+    ),
+    entry(
+        ANYWHERE,
+        "lock",
+        Command::Lock,
+        &[plain(' ')],
+        Some("lock"),
+        "keep token, chunk and head to compare others with, or let them go",
+    ),
     entry(ANYWHERE, "next-pane", Command::NextPane, &[named(KeyCode::Tab)], Some("pane"), "next pane"),
     entry(
         ANYWHERE,
@@ -271,6 +430,30 @@ pub static ACTIONS: &[Entry] = &[
         "copy the span, chunk or id that has the cursor",
     ),
     entry(ANYWHERE, "copy-answer", Command::CopyAnswer, &[plain('Y')], None, "copy the whole answer"),
+    entry(
+        ANYWHERE,
+        "marks",
+        Command::Marks,
+        &[plain('A')],
+        None,
+        "all marks, and how the flags agree with them",
+    ),
+    entry(
+        ANYWHERE,
+        "ask",
+        Command::Ask,
+        &[plain('a')],
+        Some("ask"),
+        "ask a question of your own: retrieved, certified, answered and scored here",
+    ),
+    entry(
+        ANYWHERE,
+        "answer-again",
+        Command::AnswerAgain,
+        &[plain('T')],
+        None,
+        "answer this question once more from trusted passages only, to compare",
+    ),
     entry(
         ANYWHERE,
         "export",

@@ -1,34 +1,63 @@
 //! All that the screen shows, changed only by `update`.
 
+mod annotating;
+mod asked;
 mod attention;
+mod certificate;
+mod certification;
+mod comparison;
+mod decisions;
 mod dialog;
+mod figures;
 mod filter;
 mod highlighting;
+mod histogram;
 mod line_input;
+mod page;
 mod pane;
 mod rows;
 mod run_state;
+mod selection;
 mod sliders;
+mod tally;
 mod token_units;
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
-pub use attention::{AttentionCursor, Subject, mass};
-pub use dialog::{Dialog, DialogItem, ExportDialog, ExportField, ExportScope, ExportStage};
-pub use filter::Filter;
+pub use annotating::Annotating;
+pub use asked::{AskState, Asked};
+pub use attention::{
+    AttentionCursor, AttentionView, Subject, chunk_ratio, context_ratio, elsewhere, looked_at_most, mass,
+};
+pub use certificate::{CertificateFigures, CurvePoint};
+pub use certification::{Certification, Share};
+pub use comparison::{Chosen, Comparison, Partner, SecondOpinion};
+pub use dialog::{
+    AskDialog, Dialog, DialogItem, ExportDialog, ExportField, ExportScope, ExportStage, MarkEntry,
+    MarksDialog,
+};
+pub use figures::{Figures, GroupRate, Overview, Passage, Rate, WorstAnswer};
+pub use filter::{Filter, Show, Sort};
 pub use highlighting::{CertifiedLevel, Highlighting};
+pub use histogram::Histogram;
 pub use line_input::LineInput;
+pub use page::{Compared, Curve, OverviewList, Page, Pages};
 pub use pane::{Overlay, Pane, Strip};
-pub use rows::{Row, Rows, Tally};
+pub use rows::{Row, Rows};
 pub use run_state::{Phase, RunState, Toast, Tone};
+pub use selection::{AnswerView, Lock};
 pub use sliders::{SliderEffect, SliderName};
+pub use tally::Tally;
 pub use token_units::TokenUnits;
 
 use super::action::ExportKind;
 use super::hit::Limits;
 use crate::certify::Alpha;
-use crate::evidence::{DetectorScores, Evidence, Findings, Reading, Thresholds, chosen_detector};
+use crate::evidence::{
+    AnnotatedAnswer, Annotations, DetectorScores, Evidence, Findings, Reading, Thresholds, chosen_detector,
+};
 
 /// Says what is guaranteed at a level, in plain sentences.
 pub type Guarantee = Arc<dyn Fn(Alpha) -> Vec<String> + Send + Sync>;
@@ -46,6 +75,11 @@ pub struct Model {
     pub overlay: Option<Overlay>,
     /// Lies over everything and takes all keys.
     pub dialog: Option<Dialog>,
+    /// Whether questions can be asked here, or why not.
+    pub asking: Result<(), String>,
+    pub last_question: String,
+    /// Marks of the reader.
+    pub annotating: Annotating,
     /// Choices of the last export.
     pub last_export: (ExportScope, ExportKind),
     pub thresholds: Thresholds,
@@ -56,7 +90,16 @@ pub struct Model {
     /// Token under the cursor.
     pub token: usize,
     pub strip: Strip,
+    pub answer_view: AnswerView,
     pub attention: AttentionCursor,
+    /// A selection kept beside the cursors.
+    pub lock: Option<Lock>,
+    pub pages: Pages,
+    /// Index of the example to compare others with.
+    pub marked: Option<usize>,
+    /// What stands beside the selection while the comparison is open.
+    pub comparison: Comparison,
+    pub certificate: Option<CertificateFigures>,
     pub slider: SliderName,
     /// A number being typed into the selected slider.
     pub typed: Option<String>,
@@ -107,6 +150,13 @@ impl Model {
             zoom: false,
             overlay: None,
             dialog: None,
+            asking: Err("nothing answers questions here".to_owned()),
+            last_question: String::new(),
+            annotating: Annotating::new(
+                Annotations::default(),
+                Some("nothing keeps marks here".to_owned()),
+                String::new(),
+            ),
             last_export: (ExportScope::default(), ExportKind::Html),
             thresholds,
             defaults,
@@ -114,7 +164,13 @@ impl Model {
             chunk_scroll: 0,
             token: 0,
             strip: Strip::default(),
+            answer_view: AnswerView::default(),
             attention: AttentionCursor::default(),
+            lock: None,
+            pages: Pages::default(),
+            marked: None,
+            comparison: Comparison::default(),
+            certificate: None,
             slider: SliderName::Alpha,
             typed: None,
             drag: None,
@@ -169,15 +225,51 @@ impl Model {
         self.findings.as_ref()?.spans.iter().position(|span| span.tokens.contains(&self.token))
     }
 
+    /// The lock, where it belongs to the selected example and its record still holds what was locked.
+    pub fn locked(&self) -> Option<Lock> {
+        self.lock.filter(|lock| lock.example == self.selected && lock.token < self.token_count())
+    }
+
+    /// The chunk that the token under the cursor looked at most, and the share of attention it got.
+    pub fn looked_at(&self) -> Option<(usize, f64)> {
+        self.looked_at_by(self.token)
+    }
+
+    /// The same for any token.
+    pub fn looked_at_by(&self, token: usize) -> Option<(usize, f64)> {
+        let lookback = self.reading()?.lookback.as_ref()?;
+        looked_at_most(lookback, self.chunk_count(), token..token.checked_add(1)?)
+    }
+
+    /// Text of an answer token; `None` outside the record.
+    pub fn token_text(&self, token: usize) -> Option<&str> {
+        let [start, end] = *self.reading()?.tokens.get(token)?;
+        self.evidence()?.answer.as_deref()?.get(start..end)
+    }
+
+    /// What is marked on the answer on the screen.
+    pub fn marked(&self) -> Option<&AnnotatedAnswer> {
+        let evidence = self.evidence()?;
+        self.annotating.of(&evidence.id, evidence.answer.as_deref()?)
+    }
+
+    /// Tokens of the selection on the screen.
+    pub fn selection(&self) -> Option<Range<usize>> {
+        let (row, anchor) = self.annotating.anchor?;
+        (row == self.selected).then(|| anchor.min(self.token)..anchor.max(self.token) + 1)
+    }
+
     /// Selects an example and puts all cursors at its start (the token cursor at its first flag).
     pub fn select(&mut self, index: usize) {
         let index = index.min(self.rows.len().saturating_sub(1));
         let other = index != self.selected;
         self.selected = index;
         if other {
+            self.annotating.anchor = None;
             self.chunk = 0;
             self.chunk_scroll = 0;
             self.token = 0;
+            self.pages.scroll = 0;
             self.refresh();
             self.token = self.first_flagged_token();
         } else {
@@ -198,6 +290,16 @@ impl Model {
             self.attention.layer = self.attention.layer.min(layers - 1);
             self.attention.head = self.attention.head.min(heads - 1);
         }
+        self.compare();
+    }
+
+    /// Finds what stands beside the selection, while that is on the screen.
+    pub fn compare(&mut self) {
+        self.comparison = if self.pages.open == Some(Page::Comparison) {
+            Comparison::of(&self.rows, self.selected, self.marked, &self.thresholds)
+        } else {
+            Comparison::default()
+        };
     }
 
     /// Applies thresholds that changed: the selected example at once, the others in slices.
@@ -242,6 +344,9 @@ impl Model {
     /// whenever a stage is left behind.
     pub fn ask_what_is_guaranteed(&mut self) {
         self.guarantee = (self.guarantee_at)(self.thresholds.alpha);
+        if let Some(certificate) = &mut self.certificate {
+            certificate.judge_at(self.thresholds.alpha);
+        }
     }
 
     /// First token of the first flagged span; 0 where nothing is flagged.

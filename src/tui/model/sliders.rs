@@ -1,6 +1,6 @@
 //! The sliders: range, step, how a number becomes a place, and what moving one changes.
 
-use super::rows::Tally;
+use super::tally::Tally;
 use crate::certify::Alpha;
 use crate::evidence::Thresholds;
 

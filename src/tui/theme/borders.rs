@@ -77,6 +77,8 @@ fn ascii_form(glyph: char) -> Option<char> {
         '●' | '◉' | '◆' => 'O',
         '×' | '✗' | '✘' => 'x',
         '…' => '~',
+        '“' | '”' | '„' => '"',
+        '‘' | '’' => '\'',
         '⠀' => ' ',
         // Control pictures of hostile text, and whatever other sign a view draws with.
         '\u{2400}'..='\u{243f}' | '\u{fffd}' => '?',

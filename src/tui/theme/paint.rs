@@ -52,7 +52,7 @@ pub fn dark(role: Role) -> Paint {
         Role::Key => (ink(0xe0, 0xc0, 0x80, 180, Color::Yellow), None, NONE, BOLD),
         Role::Selected => (
             ink(0xf0, 0xf3, 0xf8, 255, Color::White),
-            ink(0x2b, 0x38, 0x4c, 237, Color::Blue),
+            ink(0x22, 0x2d, 0x3e, 235, Color::DarkGray),
             NONE,
             Modifier::REVERSED,
         ),
@@ -110,7 +110,7 @@ pub fn light(role: Role) -> Paint {
         Role::Border | Role::Track => (ink(0xb4, 0xbc, 0xc6, 249, Color::Gray), None),
         Role::Focus | Role::Fill => (ink(0x05, 0x5c, 0xb5, 25, Color::Blue), None),
         Role::Key => (ink(0x7d, 0x4e, 0x00, 94, Color::Blue), None),
-        Role::Selected => (ink(0x10, 0x18, 0x24, 16, Color::White), ink(0xd4, 0xe4, 0xf7, 153, Color::Blue)),
+        Role::Selected => (ink(0x10, 0x18, 0x24, 16, Color::Black), ink(0xdc, 0xe9, 0xf9, 195, Color::Gray)),
         Role::Cursor => (ink(0xff, 0xff, 0xff, 231, Color::White), ink(0x1f, 0x26, 0x30, 235, Color::Black)),
         Role::Trusted => (ink(0x14, 0x6c, 0x2e, 22, Color::Green), None),
         Role::Dropped => (ink(0x68, 0x71, 0x7c, 242, Color::DarkGray), None),

@@ -1,16 +1,23 @@
 //! The only place that changes the model: an action in, effects out. No terminal, no file, no clock.
 
+mod annotating;
+mod asking;
 mod dialog;
 mod export;
 mod messages;
 mod navigate;
+mod pages;
 mod pointer;
 mod prompt;
 mod sliders;
 
 use super::action::{Action, Command};
-use super::heat_scale::Scale;
-use super::model::{Model, Overlay, Pane, Phase, Subject, Toast, Tone};
+use super::model::{Filter, Model, Overlay, Pane, Phase, Subject, Toast, Tone};
+use crate::evidence::{Annotations, MarkKind};
+use crate::inspect::{Cancel, Request};
+
+pub use annotating::why_not_mark;
+pub use asking::{why_not_again, why_not_ask};
 pub use export::{Existing, ExportFailure, ExportOrder};
 
 /// What is to be done outside the model.
@@ -21,6 +28,12 @@ pub enum Effect {
     CancelRun,
     /// Write a report; the answer comes as [`Action::Exported`].
     Export(ExportOrder),
+    /// Write the marks; the answer comes as [`Action::MarksSaved`].
+    SaveMarks(Annotations),
+    /// Have a question answered; news come as messages.
+    Ask(Request),
+    /// An answer is no longer wanted.
+    CancelAnswer(Cancel),
     /// Put text on the clipboard.
     Copy(String),
     /// Take the mouse, or give it back.
@@ -41,12 +54,13 @@ pub fn update(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Erase => quietly(|| prompt::erase(model)),
         Action::Accept => quietly(|| prompt::accept(model)),
         Action::Press { target, column, track } => quietly(|| pointer::press(model, target, column, track)),
-        Action::Drag { column } => quietly(|| pointer::drag(model, column)),
+        Action::Drag { column, over } => quietly(|| pointer::drag(model, column, over)),
         Action::Release => quietly(|| pointer::release(model)),
         Action::Wheel { pane, lines } => quietly(|| pointer::wheel(model, pane, lines)),
         Action::Message(message) => quietly(|| messages::receive(model, message)),
         Action::MessagesEnded(panic) => quietly(|| messages::ended(model, panic)),
         Action::Dialog(key) => dialog::key(model, &key),
+        Action::MarksSaved(result) => annotating::saved(model, *result),
         Action::Exported(result) => quietly(|| dialog::exported(model, result)),
         Action::Say(text) => quietly(|| say(model, text)),
         Action::Redraw => Vec::new(),
@@ -72,12 +86,28 @@ fn command_effects(model: &mut Model, command: Command) -> Vec<Effect> {
     match command {
         Command::Quit => return vec![Effect::CancelRun, Effect::Quit],
         Command::Close => {
-            if model.overlay.take().is_none() {
+            if model.overlay.take().is_none() && !pages::close(model) {
                 return vec![Effect::CancelRun, Effect::Quit];
             }
         }
         Command::Suspend => return vec![Effect::Suspend],
         Command::Back => return back(model),
+        Command::SelectTokens => annotating::select(model),
+        Command::MarkFalseAlarm => return annotating::mark(model, MarkKind::FalseAlarm),
+        Command::MarkMissed => return annotating::mark(model, MarkKind::Missed),
+        Command::Unmark => return annotating::unmark(model),
+        Command::Checked => return annotating::check(model),
+        Command::UndoMark => match annotating::undo(model) {
+            Some(effects) => return effects,
+            None => say(model, "there is no mark to undo"),
+        },
+        Command::RedoMark => match annotating::redo(model) {
+            Some(effects) => return effects,
+            None => say(model, "there is no mark to make again"),
+        },
+        Command::Marks => annotating::open_list(model),
+        Command::Ask => asking::open(model),
+        Command::AnswerAgain => return asking::again(model),
         Command::ExportDialog => dialog::open_export(model),
         Command::Export(kind) => return dialog::export_at_once(model, kind),
         Command::Copy => return copy(model),
@@ -101,9 +131,24 @@ fn command_effects(model: &mut Model, command: Command) -> Vec<Effect> {
             model.overlay = Some(Overlay::Help { query: String::new(), typing: false, scroll: 0 });
         }
         Command::Notices => model.overlay = Some(Overlay::Notices { scroll: 0 }),
+        Command::NextPane | Command::PreviousPane if model.pages.open.is_some() => {
+            pages::turn(model, command == Command::NextPane);
+        }
         Command::NextPane => model.focus = model.focus.moved(1),
         Command::PreviousPane => model.focus = model.focus.moved(Pane::ALL.len() - 1),
-        Command::Focus(pane) => model.focus = pane,
+        Command::Focus(pane) => {
+            pages::close(model);
+            model.focus = pane;
+        }
+        Command::Page(page) if model.pages.open == Some(page) => {
+            pages::close(model);
+        }
+        Command::Page(page) => pages::open(model, page),
+        Command::Mark => pages::mark(model),
+        Command::View => pages::view(model),
+        Command::Lock => navigate::lock(model),
+        Command::Elsewhere => model.attention.elsewhere = !model.attention.elsewhere,
+        Command::Sort | Command::Show | Command::ShowGroup => prompt::narrow(model, command),
         Command::Zoom => model.zoom = !model.zoom,
         Command::Search => prompt::search(model),
         Command::NextDetector => next_detector(model),
@@ -119,11 +164,11 @@ fn command_effects(model: &mut Model, command: Command) -> Vec<Effect> {
             };
         }
         Command::Scale => {
-            let attention = &mut model.attention;
-            attention.scale = match attention.scale {
-                Scale::Linear => Scale::Logarithmic,
-                Scale::Logarithmic => Scale::Linear,
-            };
+            if model.pages.open.is_some() {
+                model.pages.logarithmic = !model.pages.logarithmic;
+            } else {
+                model.attention.scale = model.attention.scale.next();
+            }
         }
         Command::StepUp => sliders::step(model, 1.0),
         Command::StepDown => sliders::step(model, -1.0),
@@ -140,20 +185,26 @@ fn command_effects(model: &mut Model, command: Command) -> Vec<Effect> {
     Vec::new()
 }
 
-/// One level back: prompt, overlay, error message, filter, zoom, and at last the work that runs.
+/// One level back: prompt, overlay, error message, page, filter, zoom, and at last the work that runs.
 fn back(model: &mut Model) -> Vec<Effect> {
     if pointer::put_back(model) {
         say(model, "the slider is back where it was taken");
         return Vec::new();
     }
-    if prompt::leave(model) {
+    if prompt::leave(model) || model.annotating.anchor.take().is_some() {
         return Vec::new();
     }
     if model.overlay.take().is_some() || model.toast.take().is_some() {
         return Vec::new();
     }
-    if !model.filter.text.is_empty() {
-        model.filter.text.clear();
+    if let Some(effect) = asking::stop(model) {
+        return vec![effect];
+    }
+    if pages::close(model) {
+        return Vec::new();
+    }
+    if !model.filter.text.is_empty() || model.filter.is_narrowed() {
+        model.filter = Filter { sort: model.filter.sort, ..Filter::default() };
         model.rows.filter(&model.filter);
         return Vec::new();
     }
@@ -223,8 +274,16 @@ fn next_detector(model: &mut Model) {
 
 #[cfg(test)]
 #[path = "update_tests.rs"]
-mod tests;
+pub(super) mod tests;
 
 #[cfg(test)]
 #[path = "export_tests.rs"]
 mod export_tests;
+
+#[cfg(test)]
+#[path = "asking_tests.rs"]
+mod asking_tests;
+
+#[cfg(test)]
+#[path = "annotating_tests.rs"]
+mod annotating_tests;

@@ -1,8 +1,8 @@
 //! Moving: through examples, chunks, tokens, heads and overlays.
 
-use super::say;
+use super::{pages, say};
 use crate::tui::action::Command;
-use crate::tui::model::{Model, Pane};
+use crate::tui::model::{AnswerView, AttentionView, Lock, Model, Pane};
 
 /// Applies a movement where the keys are.
 pub fn go(model: &mut Model, command: Command) {
@@ -14,6 +14,7 @@ pub fn go(model: &mut Model, command: Command) {
         Command::NextToken => token(model, 1),
         Command::PreviousToken => token(model, -1),
         other if model.overlay.is_some() => overlay(model, other),
+        other if model.pages.open.is_some() => pages::go(model, other),
         other => match model.focus {
             Pane::Examples => examples(model, other),
             Pane::Chunks => chunks(model, other),
@@ -31,7 +32,7 @@ pub fn moved(at: usize, steps: i64, count: usize) -> usize {
 }
 
 /// Steps of a movement along a list with pages of `page` lines.
-fn steps(command: Command, page: u16) -> Option<i64> {
+pub fn steps(command: Command, page: u16) -> Option<i64> {
     let page = i64::from(page.max(1));
     Some(match command {
         Command::Up => -1,
@@ -52,10 +53,11 @@ pub fn example(model: &mut Model, steps: i64) {
     if shown.is_empty() {
         return;
     }
-    let at = shown.partition_point(|index| *index < model.selected);
     // A selection that the filter hides lies between two rows of the list.
-    let hidden = shown.get(at) != Some(&model.selected);
-    let steps = if hidden && steps > 0 { steps - 1 } else { steps };
+    let (at, steps) = match model.rows.place(model.selected) {
+        Ok(at) => (at, steps),
+        Err(at) => (at, if steps > 0 { steps - 1 } else { steps }),
+    };
     let next = shown[moved(at, steps, shown.len())];
     model.select(next);
 }
@@ -99,11 +101,67 @@ fn chunks(model: &mut Model, command: Command) {
     }
 }
 
-fn token(model: &mut Model, steps: i64) {
+/// Moves the token cursor.
+pub fn token(model: &mut Model, steps: i64) {
     model.token = moved(model.token, steps, model.token_count());
 }
 
+/// Puts the token cursor at the start of a flagged span.
+pub fn select_span(model: &mut Model, index: usize) {
+    let span = model.findings.as_ref().and_then(|findings| findings.spans.get(index));
+    if let Some(start) = span.map(|span| span.tokens.start) {
+        model.token = start;
+    }
+}
+
+/// Moves along the table of spans, from the one at the cursor or the next one before it.
+fn spans(model: &mut Model, steps: i64) {
+    let Some(findings) = &model.findings else { return };
+    let after = findings.spans.partition_point(|span| span.tokens.start <= model.token);
+    let inside = model.span_at_cursor();
+    // Between two spans a step forwards goes to the one after, a step backwards to the one before.
+    let at = inside.unwrap_or(after.saturating_sub(1));
+    let steps = if inside.is_none() && after == 0 && steps > 0 { steps - 1 } else { steps };
+    let steps = if inside.is_none() && after > 0 && steps < 0 { steps + 1 } else { steps };
+    let next = moved(at, steps, findings.spans.len());
+    select_span(model, next);
+}
+
+/// Keeps what is selected now beside the cursors, or lets go of it.
+pub fn lock(model: &mut Model) {
+    if model.locked().is_some() {
+        model.lock = None;
+        say(model, "the lock is released");
+        return;
+    }
+    if model.token_count() == 0 {
+        say(model, "this answer has not been read, so there is nothing to lock");
+        return;
+    }
+    model.lock = Some(Lock {
+        example: model.selected,
+        token: model.token,
+        chunk: model.chunk,
+        layer: model.attention.layer,
+        head: model.attention.head,
+    });
+    say(model, format!("token {} is locked: move on and read both, Space releases it", model.token + 1));
+}
+
 fn answer(model: &mut Model, command: Command) {
+    if model.answer_view == AnswerView::Spans {
+        match command {
+            Command::Open => model.answer_view = AnswerView::Text,
+            Command::Right => token(model, 1),
+            Command::Left => token(model, -1),
+            other => {
+                if let Some(steps) = steps(other, 10) {
+                    spans(model, steps);
+                }
+            }
+        }
+        return;
+    }
     match command {
         Command::Right => token(model, 1),
         Command::Left => token(model, -1),
@@ -131,6 +189,51 @@ pub fn line(model: &mut Model, step: i64) {
 }
 
 fn attention(model: &mut Model, command: Command) {
+    match model.attention.view {
+        AttentionView::Grid => grid(model, command),
+        AttentionView::Tokens => token_map(model, command),
+        AttentionView::Heads => top_heads(model, command),
+    }
+}
+
+fn token_map(model: &mut Model, command: Command) {
+    match command {
+        Command::Left => token(model, -1),
+        Command::Right => token(model, 1),
+        Command::First => model.token = 0,
+        Command::Last => model.token = model.token_count().saturating_sub(1),
+        other => {
+            if let Some(steps) = steps(other, 4) {
+                let chunk = moved(model.chunk, steps, model.chunk_count());
+                select_chunk(model, chunk);
+            }
+        }
+    }
+}
+
+fn top_heads(model: &mut Model, command: Command) {
+    let sideways = match command {
+        Command::Left => -1,
+        Command::Right => 1,
+        _ => 0,
+    };
+    if sideways != 0 {
+        let chunk = moved(model.chunk, sideways, model.chunk_count());
+        select_chunk(model, chunk);
+        return;
+    }
+    let Some(lookback) = model.reading().and_then(|reading| reading.lookback.as_ref()) else { return };
+    let ranked = model.attention.ranked(lookback, model.chunk);
+    let here = (model.attention.layer, model.attention.head);
+    let at = ranked.iter().position(|(layer, head, _)| (*layer, *head) == here).unwrap_or(0);
+    if let Some(steps) = steps(command, 10)
+        && let Some((layer, head, _)) = ranked.get(moved(at, steps, ranked.len())).copied()
+    {
+        (model.attention.layer, model.attention.head) = (layer, head);
+    }
+}
+
+fn grid(model: &mut Model, command: Command) {
     let lookback = model.reading().and_then(|reading| reading.lookback.as_ref());
     let (layers, heads) = lookback.map_or((0, 0), |lookback| (lookback.layers, lookback.heads));
     let cursor = &mut model.attention;

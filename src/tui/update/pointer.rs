@@ -1,6 +1,6 @@
 //! The pointer. Everything it does has a key as well.
 
-use super::{navigate, sliders};
+use super::{navigate, pages, sliders};
 use crate::tui::action::Command;
 use crate::tui::hit::Target;
 use crate::tui::model::{Model, Pane, SliderName};
@@ -34,18 +34,33 @@ pub fn press(model: &mut Model, target: Target, column: u16, track: (u16, u16)) 
         Target::Token(token) => {
             model.focus = Pane::Answer;
             model.token = token;
+            model.annotating.anchor = None;
+            model.annotating.pressed = Some(token);
         }
         Target::Head { layer, head } => {
             model.focus = Pane::Attention;
             model.attention.layer = layer;
             model.attention.head = head;
         }
+        Target::Cell { token, chunk } => {
+            model.token = token;
+            navigate::select_chunk(model, chunk);
+        }
+        Target::Span(index) => {
+            model.focus = Pane::Answer;
+            navigate::select_span(model, index);
+        }
+        Target::Page(page) => pages::open(model, page),
+        Target::OverviewLine(list, line) => {
+            model.pages.list = list;
+            model.pages.at[list.number()] = line;
+        }
         Target::Slider(slider) => select_slider(model, slider),
         Target::Track(slider) => {
             select_slider(model, slider);
             model.drag = Some((slider, track.0, track.1));
             model.held = Some((slider, model.thresholds.clone()));
-            drag(model, column);
+            drag(model, column, None);
         }
         Target::Overlay | Target::Dialog(_) => {}
     }
@@ -60,6 +75,7 @@ fn select_slider(model: &mut Model, slider: SliderName) {
 /// Lets the slider go that is held.
 pub fn release(model: &mut Model) {
     model.drag = None;
+    model.annotating.pressed = None;
     if model.held.take().is_some() {
         model.decide_anew();
     }
@@ -75,10 +91,24 @@ pub fn put_back(model: &mut Model) -> bool {
 }
 
 /// Sets the slider that is held; beyond its ends it stays at them.
-pub fn drag(model: &mut Model, column: u16) {
+pub fn drag(model: &mut Model, column: u16, over: Option<Target>) {
+    if let (Some(pressed), Some(Target::Token(token))) = (model.annotating.pressed, over) {
+        drag_over_token(model, pressed, token);
+        return;
+    }
     let Some((slider, first, width)) = model.drag else { return };
     let place = f64::from(column.saturating_sub(first)) / f64::from(width.saturating_sub(1).max(1));
     sliders::set(model, slider, slider.value_at(place));
+}
+
+/// Tokens that the pointer goes over while it is pressed are selected.
+fn drag_over_token(model: &mut Model, pressed: usize, token: usize) {
+    let began = model.annotating.anchor.is_some();
+    if (token == pressed && !began) || super::annotating::why_not_mark(model).is_some() {
+        return;
+    }
+    model.annotating.anchor = Some((model.selected, pressed));
+    model.token = token.min(model.token_count().saturating_sub(1));
 }
 
 /// The wheel scrolls what is under the pointer, wherever the keys are.
@@ -90,6 +120,12 @@ pub fn wheel(model: &mut Model, pane: Option<Pane>, lines: i32) {
     if model.overlay.is_some() {
         for _ in 0..lines.abs() {
             navigate::overlay(model, command);
+        }
+        return;
+    }
+    if model.pages.open.is_some() {
+        for _ in 0..lines.abs() {
+            pages::go(model, command);
         }
         return;
     }

@@ -1,6 +1,7 @@
 //! The prompts: filter, help search, a slider's number.
 
 use super::{say, sliders};
+use crate::tui::action::Command;
 use crate::tui::model::{Model, Overlay, Pane};
 
 /// Opens the filter of the examples, or the search of the help that is open.
@@ -87,7 +88,7 @@ pub fn leave(model: &mut Model) -> bool {
 }
 
 /// The list follows the filter, and the selection stays inside the list.
-fn filtered(model: &mut Model) {
+pub fn filtered(model: &mut Model) {
     model.rows.filter(&model.filter);
     let shown = model.rows.shown();
     if !shown.contains(&model.selected)
@@ -95,4 +96,52 @@ fn filtered(model: &mut Model) {
     {
         model.select(first);
     }
+}
+
+/// The next order, the next choice of what is shown, or the next group.
+pub fn narrow(model: &mut Model, command: Command) {
+    let said = match command {
+        Command::Sort => {
+            model.filter.sort = model.filter.sort.next();
+            format!("examples: {}", model.filter.sort.name())
+        }
+        Command::ShowGroup => {
+            let Some(said) = next_group(model) else {
+                say(
+                    model,
+                    "no group of this data set has few enough values to go through: / filters by text",
+                );
+                return;
+            };
+            said
+        }
+        _ => {
+            model.filter.show = model.filter.show.next();
+            format!("showing {}", model.filter.show.name())
+        }
+    };
+    filtered(model);
+    say(model, format!("{said}, {} of {}", model.rows.shown().len(), model.rows.len()));
+}
+
+/// Values of a group that a key can go through.
+const MOST_VALUES: usize = 30;
+
+/// Goes to the next value of the groups that have few, and after the last to none.
+fn next_group(model: &mut Model) -> Option<String> {
+    let mut values: Vec<(String, String)> = Vec::new();
+    let all: Vec<&(String, String)> = model.rows.groups().keys().collect();
+    for group in all.chunk_by(|one, other| one.0 == other.0).filter(|group| group.len() <= MOST_VALUES) {
+        values.extend(group.iter().map(|pair| (*pair).clone()));
+    }
+    if values.is_empty() {
+        return None;
+    }
+    let now = model.filter.group.as_ref().and_then(|group| values.iter().position(|value| value == group));
+    let next = now.map_or(0, |at| at + 1);
+    model.filter.group = values.get(next).cloned();
+    Some(match &model.filter.group {
+        Some((name, value)) => format!("{name} = {value}"),
+        None => "all groups".to_owned(),
+    })
 }

@@ -6,13 +6,14 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::words::{counted, percent, quoted};
-use super::{absent, attention, pane_frame, sentence};
-use crate::evidence::{Evidence, Findings, LabelledSpan, Reading, Status};
+use super::{absent, pane_frame_with_views, sentence, spans, token_map};
+use crate::evidence::{Evidence, Findings, LabelledSpan, MarkKind, Reading, Status};
 use crate::inspect::{StaleAnswer, stale_answer};
+use crate::text::visible_line;
 use crate::tui::hit::Target;
-use crate::tui::model::{Model, Pane, Strip, TokenUnits};
+use crate::tui::model::{AnswerView, Model, Pane, Strip, TokenUnits};
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::{Canvas, Line, Mark, Wrapped, gold_line, score_strip, wrap};
+use crate::tui::widgets::{Canvas, Line, Mark, Wrapped, gold_line, marks_line, score_strip, wrap};
 
 /// Columns before the text that name its rows.
 const GUTTER: u16 = 2;
@@ -24,13 +25,23 @@ struct Scored<'a> {
     raw: Vec<f64>,
     findings: &'a Findings,
     gold: &'a [LabelledSpan],
+    marks: &'a [crate::evidence::Mark],
+    /// Bytes that are selected to be marked.
+    selection: std::ops::Range<usize>,
     threshold: f64,
     cursor: std::ops::Range<usize>,
+    locked: std::ops::Range<usize>,
+    /// Whether a press on it moves the cursor.
+    can_be_pressed: bool,
 }
 
 impl Scored<'_> {
     fn span(&self, range: &std::ops::Range<usize>) -> Option<usize> {
         self.findings.spans.iter().position(|span| overlap(&span.range, range))
+    }
+
+    fn mark(&self, range: &std::ops::Range<usize>) -> Option<MarkKind> {
+        self.marks.iter().find(|mark| overlap(&mark.range(), range)).map(|mark| mark.kind)
     }
 
     fn is_gold(&self, range: &std::ops::Range<usize>) -> bool {
@@ -43,8 +54,11 @@ fn overlap(one: &std::ops::Range<usize>, other: &std::ops::Range<usize>) -> bool
 }
 
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, with_map: bool) {
-    let detector = model.detector().map_or("", |scores| scores.name.as_str());
-    let inside = pane_frame(canvas, area, model, Pane::Answer, detector, &read_out(model));
+    let views = AnswerView::ALL.map(|one| (one.name(), one == model.answer_view));
+    let inside = pane_frame_with_views(canvas, area, model, Pane::Answer, &views, &read_out(model));
+    if super::asked::draw(canvas, inside, model) {
+        return;
+    }
     let (Some(evidence), Some(findings)) = (model.evidence(), &model.findings) else {
         let text = if model.run.is_running() { "Not looked at yet." } else { "There is no answer to show." };
         absent(canvas, inside, text, Role::Muted);
@@ -66,20 +80,19 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, with_map: bool) 
         &words(model, evidence, reading, findings),
         if inside.height < 8 { 1 } else { 3 },
     );
-    let chunks = evidence.chunks.len() as u16;
+    if model.answer_view == AnswerView::Spans {
+        spans::draw(canvas, body, model, reading, answer);
+        return;
+    }
+    let chunks = token_map::rows(model);
     if with_map && body.height >= 12 && chunks > 0 && reading.lookback.is_some() {
         let height = chunks.min(body.height / 4);
         let map = Rect { y: body.bottom() - height, height, ..body };
-        attention::draw_token_map(canvas, map, model);
+        token_map::draw_strips(canvas, map, model);
         body.height -= height + 1;
     }
-    let marks: Vec<Mark> = findings
-        .spans
-        .iter()
-        .enumerate()
-        .map(|(index, span)| Mark { at: span.range.end, text: format!("[{}]", index + 1) })
-        .collect();
-    let cursor = reading.tokens.get(model.token).map_or(0..0, |[start, end]| trimmed(answer, *start..*end));
+    let place =
+        |token: usize| reading.tokens.get(token).map_or(0..0, |[start, end]| trimmed(answer, *start..*end));
     let scored = Scored {
         units: TokenUnits::new(&reading.tokens),
         smoothed: &findings.smoothed,
@@ -88,13 +101,73 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, with_map: bool) 
             .map_or_else(Vec::new, |scores| scores.raw.iter().copied().map(f64::from).collect()),
         findings,
         gold: evidence.gold_spans.as_deref().unwrap_or_default(),
+        marks: model.marked().map_or(&[], |marked| &marked.marks),
+        selection: selected_bytes(model, reading),
         threshold: model.thresholds.token,
-        cursor,
+        cursor: place(model.token),
+        locked: model.locked().map_or(0..0, |lock| place(lock.token)),
+        can_be_pressed: true,
     };
     let text = Rect { x: body.x + GUTTER, width: body.width.saturating_sub(GUTTER), ..body };
-    let wrapped = wrap(answer, text.width, &marks);
+    let wrapped = wrap(answer, text.width, &span_marks(findings));
     canvas.hits.limits.answer_lines = wrapped.lines.iter().map(|line| first_tokens(line, &scored)).collect();
     draw_lines(canvas, body, text, model, &wrapped, &scored);
+}
+
+/// One of two answers that stand side by side.
+pub struct Side<'a> {
+    pub evidence: Option<&'a Evidence>,
+    pub findings: &'a Findings,
+    pub threshold: f64,
+    /// The token under the cursor, on the side that has it.
+    pub cursor: Option<usize>,
+    pub scroll: u16,
+}
+
+/// Draws the text with its spans, and says how far it can scroll.
+pub fn draw_side(canvas: &mut Canvas<'_>, area: Rect, side: &Side<'_>) -> u16 {
+    let answer = side.evidence.and_then(|evidence| evidence.answer.as_deref());
+    let (Some(evidence), Some(answer)) = (side.evidence, answer) else {
+        absent(canvas, area, "This example has no answer.", Role::Muted);
+        return 0;
+    };
+    let tokens = evidence.reading.as_ref().map_or(&[][..], |reading| &reading.tokens);
+    let place = |token: usize| tokens.get(token).map_or(0..0, |[start, end]| trimmed(answer, *start..*end));
+    let scored = Scored {
+        units: TokenUnits::new(tokens),
+        smoothed: &side.findings.smoothed,
+        raw: Vec::new(),
+        findings: side.findings,
+        gold: &[],
+        marks: &[],
+        selection: 0..0,
+        threshold: side.threshold,
+        cursor: side.cursor.map_or(0..0, place),
+        locked: 0..0,
+        can_be_pressed: side.cursor.is_some(),
+    };
+    let wrapped = wrap(answer, area.width, &span_marks(side.findings));
+    let furthest = wrapped.lines.len().saturating_sub(usize::from(area.height));
+    let first = usize::from(side.scroll).min(furthest);
+    for (row, line) in wrapped.lines.iter().skip(first).take(usize::from(area.height)).enumerate() {
+        draw_text(canvas, area, row as u16, line, &scored);
+    }
+    u16::try_from(furthest).unwrap_or(u16::MAX)
+}
+
+/// The numbers of the spans, each where its span ends.
+fn span_marks(findings: &Findings) -> Vec<Mark> {
+    let spans = findings.spans.iter().enumerate();
+    spans.map(|(index, span)| Mark { at: span.range.end, text: format!("[{}]", index + 1) }).collect()
+}
+
+/// Bytes of the selected tokens.
+fn selected_bytes(model: &Model, reading: &Reading) -> std::ops::Range<usize> {
+    let tokens = model.selection().and_then(|tokens| reading.tokens.get(tokens));
+    match tokens.map(|tokens| (tokens.first(), tokens.last())) {
+        Some((Some([start, _]), Some([_, end]))) => *start..*end,
+        _ => 0..0,
+    }
 }
 
 /// A token without the blanks before it, which would hang at the end of the line above.
@@ -148,9 +221,11 @@ fn draw_lines(
     scored: &Scored<'_>,
 ) {
     let has_gold = |line: &Line| line.pieces.iter().any(|piece| scored.is_gold(&piece.range));
-    let gold_lines = wrapped.lines.iter().filter(|line| has_gold(line)).count();
+    let has_mark = |line: &Line| line.pieces.iter().any(|piece| scored.mark(&piece.range).is_some());
+    let marked_lines = |line: &&Line| usize::from(has_gold(line)) + usize::from(has_mark(line));
+    let gold_lines: usize = wrapped.lines.iter().map(|line| marked_lines(&line)).sum();
     let (smoothed, raw) = strips(model, wrapped.lines.len(), gold_lines, body.height);
-    let rows = |line: &Line| 1 + u16::from(has_gold(line)) + u16::from(smoothed) + u16::from(raw);
+    let rows = |line: &Line| 1 + marked_lines(&line) as u16 + u16::from(smoothed) + u16::from(raw);
     let at_cursor = |line: &Line| line.pieces.iter().any(|piece| overlap(&piece.range, &scored.cursor));
     let cursor_line = wrapped.lines.iter().position(at_cursor).unwrap_or(0);
     let first = first_line(wrapped, cursor_line, body.height, &rows);
@@ -170,6 +245,12 @@ fn draw_lines(
             let style = canvas.style(Role::Gold);
             canvas.glyph(body, 0, row, 'g', style);
             gold_line(canvas, text, row, line, &|range| scored.is_gold(&range));
+            row += 1;
+        }
+        if has_mark(line) {
+            let style = canvas.style(Role::Key);
+            canvas.glyph(body, 0, row, 'm', style);
+            marks_line(canvas, text, row, line, &|range| scored.mark(range));
             row += 1;
         }
         if smoothed {
@@ -218,6 +299,9 @@ fn draw_text(canvas: &mut Canvas<'_>, area: Rect, row: u16, line: &Line, scored:
         let style = match piece.mark {
             Some(_) => canvas.style(Role::Error),
             None if overlap(&piece.range, &scored.cursor) => canvas.style(Role::Cursor),
+            None if overlap(&piece.range, &scored.locked) || overlap(&piece.range, &scored.selection) => {
+                canvas.style(Role::Selected)
+            }
             None if at >= ends => plain,
             None => match scored.span(&piece.range).and_then(|index| scored.findings.spans.get(index)) {
                 Some(span) => span_style(canvas.theme, span.score, scored.threshold),
@@ -226,7 +310,7 @@ fn draw_text(canvas: &mut Canvas<'_>, area: Rect, row: u16, line: &Line, scored:
         };
         canvas.write(area, piece.column, row, &piece.text, style);
         let tokens = scored.units.overlapping(&piece.range);
-        if piece.mark.is_none() && !tokens.is_empty() && row < area.height {
+        if scored.can_be_pressed && piece.mark.is_none() && !tokens.is_empty() && row < area.height {
             let cell = Rect { x: area.x + piece.column, y: area.y + row, width: piece.width, height: 1 };
             canvas.hits.add(cell, Target::Token(tokens.start));
         }
@@ -249,23 +333,25 @@ fn stale(answer: &StaleAnswer) -> String {
     )
 }
 
-fn token_text<'a>(model: &'a Model, reading: &Reading) -> Option<&'a str> {
-    let [start, end] = *reading.tokens.get(model.token)?;
-    model.evidence()?.answer.as_deref()?.get(start..end)
-}
-
 fn read_out(model: &Model) -> String {
     let (Some(reading), Some(findings)) = (model.reading(), &model.findings) else { return String::new() };
     let Some(score) = findings.smoothed.get(model.token) else { return String::new() };
-    let text = token_text(model, reading).map_or_else(String::new, |text| quoted(text, 12));
+    let text = model.token_text(model.token).map_or_else(String::new, |text| quoted(text, 12));
     let span = model.span_at_cursor().map_or_else(String::new, |index| format!(" [{}]", index + 1));
-    format!("{}/{} {text} {score:.2}{span}", model.token + 1, reading.tokens.len())
+    let here = format!("{}/{} {text} {score:.2}{span}", model.token + 1, reading.tokens.len());
+    match model.locked().and_then(|lock| Some((lock.token, *findings.smoothed.get(lock.token)?))) {
+        Some((token, locked)) => {
+            format!("{here} · locked {} {locked:.2} ({:+.2})", token + 1, score - locked)
+        }
+        None => here,
+    }
 }
 
 /// What the answer's scores say, and about the token under the cursor.
 fn words(model: &Model, evidence: &Evidence, reading: &Reading, findings: &Findings) -> String {
     let threshold = model.thresholds.token;
-    let mut text = stale_answer(evidence, model.thresholds.alpha).as_ref().map_or_else(String::new, stale);
+    let mut text = super::asked::marked_words(model);
+    text += &stale_answer(evidence, model.thresholds.alpha).as_ref().map_or_else(String::new, stale);
     text += &match (reading.factuality, findings.consistent, &reading.factuality_absent) {
         (Some(value), Some(true), _) => {
             format!("Consistent: factuality {value:.2} ≥ {:.2}. ", model.thresholds.factuality)
@@ -287,7 +373,7 @@ fn words(model: &Model, evidence: &Evidence, reading: &Reading, findings: &Findi
         Some(marked) => write!(text, ", the labels mark {marked}"),
     };
     text.push('.');
-    if let (Some(score), Some(token)) = (findings.smoothed.get(model.token), token_text(model, reading)) {
+    if let (Some(score), Some(token)) = (findings.smoothed.get(model.token), model.token_text(model.token)) {
         let raw = model.detector().and_then(|scores| scores.raw.get(model.token));
         let raw = raw.map_or_else(String::new, |raw| format!(", raw {raw:.2}"));
         let _ = write!(text, " {}: score {score:.2}{raw}", quoted(token, 16));
@@ -298,6 +384,20 @@ fn words(model: &Model, evidence: &Evidence, reading: &Reading, findings: &Findi
             let _ = write!(text, "; {} likely with chunks, {} without", percent(with), percent(without));
         }
         text.push('.');
+    }
+    if let Some(name) = model.detector().map(|scores| &scores.name)
+        && reading.detectors.len() > 1
+    {
+        let _ = write!(text, " Scores of {}.", visible_line(name));
+    }
+    if let Some(lock) = model.locked()
+        && let (Some(here), Some(there), Some(token)) = (
+            findings.smoothed.get(model.token),
+            findings.smoothed.get(lock.token),
+            model.token_text(lock.token),
+        )
+    {
+        let _ = write!(text, " Locked {}: score {there:.2}, here {:+.2}.", quoted(token, 16), here - there);
     }
     text
 }

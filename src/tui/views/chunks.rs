@@ -1,14 +1,16 @@
 //! Chunks in rank order with their certificate, and the selected one in full.
 
 use ratatui::layout::Rect;
+use ratatui::style::Modifier;
 
-use super::words::counted;
+use super::same_words::SameWords;
+use super::words::{counted, percent, quoted};
 use super::{absent, pane_frame, sentence};
 use crate::evidence::{ChunkEvidence, Status};
 use crate::tui::hit::Target;
-use crate::tui::model::{Model, Pane};
+use crate::tui::model::{Model, Pane, mass};
 use crate::tui::theme::Role;
-use crate::tui::widgets::{Canvas, p_value_bar, wrap};
+use crate::tui::widgets::{Canvas, Line, p_value_bar, wrap};
 
 /// Bytes of a chunk that are laid out: far beyond any chunk, short of what would make keys wait.
 const MOST_BYTES: usize = 64 * 1024;
@@ -31,7 +33,8 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
         absent(canvas, inside, &text, role);
         return;
     }
-    let body = sentence(canvas, inside, &words(model, chunks), 2);
+    let same = SameWords::of(model, chunks.get(model.chunk).map_or("", |chunk| shown_text(&chunk.text)));
+    let body = sentence(canvas, inside, &words(model, chunks, &same), if inside.height > 12 { 3 } else { 2 });
     let list_height = (chunks.len() as u16).min((body.height / 2).max(1));
     let list = Rect { height: list_height, ..body };
     draw_list(canvas, list, model, chunks, trusted);
@@ -43,8 +46,13 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
             width: body.width.saturating_sub(2),
             height: body.height - list_height - 1,
         };
-        draw_text(canvas, rule, text, model, chunks, trusted);
+        draw_text(canvas, rule, text, model, chunks, trusted, &same);
     }
+}
+
+/// The part of a chunk that is laid out.
+fn shown_text(text: &str) -> &str {
+    &text[..boundary(text, MOST_BYTES)]
 }
 
 fn why_empty(model: &Model) -> (String, Role) {
@@ -118,8 +126,33 @@ fn draw_chunk(
         canvas.write(room, column.saturating_sub(9), 0, &format!("no p-value: {reason}"), style);
     }
     let column = canvas.write(area, score_at, 0, &score, muted);
+    let column = draw_look(canvas, area, column, model, index);
     let origin = chunk.document.as_deref().unwrap_or(&chunk.id);
     canvas.write_all(area, column, 0, &[("  ", muted), (origin, muted)]);
+}
+
+/// Share of its attention that the token under the cursor gave this chunk; a mark where that is most.
+fn draw_look(canvas: &mut Canvas<'_>, area: Rect, column: u16, model: &Model, index: usize) -> u16 {
+    let Some(lookback) = model.reading().and_then(|reading| reading.lookback.as_ref()) else { return column };
+    let Some(share) = mass(lookback, model.chunk_count(), model.token, index) else { return column };
+    let most = model.looked_at().is_some_and(|(chunk, _)| chunk == index);
+    let style = canvas.style(if most { Role::Key } else { Role::Muted });
+    let text = format!(" {}{:>3.0}%", if most { '◂' } else { ' ' }, share * 100.0);
+    canvas.write(area, column, 0, &text, style)
+}
+
+/// Lights up the words that the token under the cursor has in common with the chunk.
+fn light_up(canvas: &mut Canvas<'_>, area: Rect, row: u16, line: &Line, same: &SameWords) {
+    let style = canvas.style(Role::Key).add_modifier(Modifier::UNDERLINED);
+    for piece in line.pieces.iter().filter(|piece| same.holds(&piece.range)) {
+        let cell = Rect {
+            x: area.x + piece.column,
+            y: area.y + row,
+            width: piece.width.min(area.width.saturating_sub(piece.column)),
+            height: 1,
+        };
+        canvas.tint(cell, style);
+    }
 }
 
 fn draw_text(
@@ -129,11 +162,12 @@ fn draw_text(
     model: &Model,
     chunks: &[ChunkEvidence],
     trusted: &[Option<bool>],
+    same: &SameWords,
 ) {
     let Some(chunk) = chunks.get(model.chunk) else { return };
-    let end = boundary(&chunk.text, MOST_BYTES);
+    let end = shown_text(&chunk.text).len();
     let wrapped = wrap(&chunk.text[..end], area.width, &[]);
-    let lines = wrapped.lines.len() as u16;
+    let lines = u16::try_from(wrapped.lines.len()).unwrap_or(u16::MAX);
     let furthest = lines.saturating_sub(area.height);
     canvas.hits.limits.chunk_scroll = furthest;
     canvas.hits.limits.chunk_page = area.height;
@@ -155,6 +189,7 @@ fn draw_text(
         wrapped.lines.iter().skip(usize::from(first)).take(usize::from(area.height)).enumerate()
     {
         canvas.write(area, 0, row as u16, wrapped.shown(line).trim_end(), style);
+        light_up(canvas, area, row as u16, line, same);
     }
     if end < chunk.text.len() && first == furthest {
         let rest = format!("… {} more bytes are not shown", chunk.text.len() - end);
@@ -168,7 +203,7 @@ fn boundary(text: &str, most: usize) -> usize {
 }
 
 /// What the selected chunk's certificate says.
-fn words(model: &Model, chunks: &[ChunkEvidence]) -> String {
+fn words(model: &Model, chunks: &[ChunkEvidence], same: &SameWords) -> String {
     let Some(chunk) = chunks.get(model.chunk) else { return String::new() };
     let alpha = model.thresholds.alpha;
     let number = model.chunk + 1;
@@ -194,6 +229,17 @@ fn words(model: &Model, chunks: &[ChunkEvidence]) -> String {
     };
     if chunk.correct == Some(true) {
         text.push_str(" It comes from a document that holds the answer.");
+    }
+    let share = model
+        .reading()
+        .and_then(|reading| mass(reading.lookback.as_ref()?, model.chunk_count(), model.token, model.chunk));
+    if let (Some(share), Some(token)) = (share, model.token_text(model.token)) {
+        text.push_str(&format!(" Token {} looked {} at it", quoted(token, 12), percent(share)));
+        if same.count() > 0 {
+            let places = counted(same.count(), "place", "places");
+            text.push_str(&format!("; its word stands in it at {places}, underlined"));
+        }
+        text.push('.');
     }
     text
 }

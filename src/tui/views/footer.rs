@@ -44,7 +44,8 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
         column =
             canvas.write_all(room, column, 0, &[(&label, key), (" ", muted), (hint, muted), ("   ", muted)]);
     }
-    let close = if model.overlay.is_some() { " close" } else { " quit" };
+    let open = model.overlay.is_some() || model.pages.open.is_some();
+    let close = if open { " close" } else { " quit" };
     let pieces = [("?", key), (" help   ", muted), ("q", key), (close, muted)];
     let start = area.width.saturating_sub(help.len() as u16 + 2);
     canvas.write_all(area, start, 0, &pieces);

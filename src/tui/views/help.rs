@@ -60,7 +60,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, (query, typing):
 
 /// Lines of the help that match.
 fn entries(model: &Model, query: &str) -> Vec<HelpLine> {
-    let here = Context::Pane(model.focus);
+    let here = model.pages.open.map_or(Context::Pane(model.focus), Context::Page);
     debug_assert!(matches!(model.overlay, Some(Overlay::Help { .. })));
     let mut contexts = vec![here, Context::Anywhere];
     for entry in ACTIONS {
@@ -100,9 +100,12 @@ fn matches(entry: &Entry, query: &str) -> bool {
 /// What the signs mean.
 const LEGEND: &[&str] = &[
     "Examples: ! flagged, with its spans · ✓ clean · ○ not read yet · ~ partly read",
-    "          × could not be read · '·' still to come",
+    "          × could not be read · '·' still to come · » asked here, »✓ from trusted chunks only",
     "Answer:   [1] number of a flagged span · s smoothed score · r raw score",
     "          g what a labeller marked, drawn as a line under the text",
+    "Chunks:   ◂ most of the token's attention went here · underlined: the token's word, as a word",
+    "Attention: ┃ the token at the cursor · ╎ and * what is locked",
+    "          m what you marked: - a wrong flag, + something missed",
     "Sliders:  ● value · ┃ default · click or drag the track",
     "Mouse:    the inspector has it; Shift-drag selects text in most terminals, m gives it back",
 ];

@@ -2,7 +2,7 @@
 
 use ratatui::layout::{Constraint, Layout, Rect};
 
-use crate::tui::model::{Model, Pane};
+use crate::tui::model::{Model, Page, Pane};
 
 /// The parts of one frame.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,13 +18,23 @@ pub enum Arrangement {
         panes: Vec<(Pane, Rect)>,
         footer: Rect,
     },
+    /// A page instead of the panes.
+    Page { page: Page, header: Rect, tabs: Rect, body: Rect, footer: Rect },
 }
+
+/// The least columns and lines that anything is drawn in.
+pub const LEAST: (u16, u16) = (40, 8);
 
 /// From 120x36 three columns; from 60x16 a strip, tabs and the answer under the chosen pane; below
 /// that one pane.
 pub fn arrange(area: Rect, model: &Model) -> Arrangement {
-    if area.width < 40 || area.height < 8 {
+    if area.width < LEAST.0 || area.height < LEAST.1 {
         return Arrangement::TooSmall;
+    }
+    if let Some(page) = model.pages.open {
+        let lines = [Constraint::Length(1), Constraint::Length(1), Constraint::Min(1), Constraint::Length(1)];
+        let [header, tabs, body, footer] = Layout::vertical(lines).areas(area);
+        return Arrangement::Page { page, header, tabs, body, footer };
     }
     if area.width >= 120 && area.height >= 36 {
         return wide(area, model);

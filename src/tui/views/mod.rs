@@ -1,28 +1,42 @@
 //! The screen, drawn from the model and nothing else. One file per view.
 
 mod answer;
+mod asked;
 mod attention;
 mod chunks;
+mod comparison;
+mod detectors;
+mod diagnostics;
 mod dialog;
 mod examples;
 mod footer;
+mod head_grid;
 mod header;
 mod help;
+mod histogram;
 mod layout;
 mod notices;
+mod overview;
+mod page;
 mod question;
+mod same_words;
 mod sliders;
+mod spans;
+mod token_map;
+mod top_heads;
 mod words;
 
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use super::heat_scale::Extent;
 use super::hit::{HitMap, Target};
 use super::model::{Model, Overlay, Pane};
 use super::theme::{Role, Theme};
-use super::widgets::Canvas;
+use super::widgets::{Canvas, heat_cell};
 use layout::Arrangement;
+pub(super) use words::quoted;
 
 /// Draws the model and says what stands where.
 pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) -> HitMap {
@@ -57,18 +71,25 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer, area: Rect) -> Hi
                 draw_pane(&mut canvas, area, model, pane, with_map);
             }
             footer::draw(&mut canvas, footer, model);
-            match &model.overlay {
-                Some(Overlay::Help { query, typing, scroll }) => {
-                    help::draw(&mut canvas, layout::overlay(area), model, (query, *typing), *scroll);
-                }
-                Some(Overlay::Notices { scroll }) => {
-                    notices::draw(&mut canvas, layout::overlay(area), model, *scroll);
-                }
-                None => {}
+        }
+        Arrangement::Page { page, header, tabs, body, footer } => {
+            header::draw(&mut canvas, header, model);
+            page::draw(&mut canvas, tabs, body, model, page);
+            footer::draw(&mut canvas, footer, model);
+        }
+    }
+    if area.width >= layout::LEAST.0 && area.height >= layout::LEAST.1 {
+        match &model.overlay {
+            Some(Overlay::Help { query, typing, scroll }) => {
+                help::draw(&mut canvas, layout::overlay(area), model, (query, *typing), *scroll);
             }
-            if let Some(dialog) = &model.dialog {
-                dialog::draw(&mut canvas, area, model, dialog);
+            Some(Overlay::Notices { scroll }) => {
+                notices::draw(&mut canvas, layout::overlay(area), model, *scroll);
             }
+            None => {}
+        }
+        if let Some(dialog) = &model.dialog {
+            dialog::draw(&mut canvas, area, model, dialog);
         }
     }
     if theme.ascii {
@@ -107,6 +128,45 @@ fn pane_frame(
         pieces.extend([(" ", rest), (title, rest)]);
     }
     canvas.frame(area, &pieces, read_out, focused)
+}
+
+/// The same with the names of the pane's views, the present one standing out.
+fn pane_frame_with_views(
+    canvas: &mut Canvas<'_>,
+    area: Rect,
+    model: &Model,
+    pane: Pane,
+    views: &[(&str, bool)],
+    read_out: &str,
+) -> Rect {
+    let focused = model.focus == pane && model.overlay.is_none();
+    let number = pane.number().to_string();
+    let name = canvas.style(if focused { Role::Focus } else { Role::Strong });
+    let (key, muted, strong) =
+        (canvas.style(Role::Key), canvas.style(Role::Muted), canvas.style(Role::Strong));
+    let mut pieces = vec![(number.as_str(), key), (" ", muted), (pane.title(), name)];
+    for (view, present) in views {
+        pieces.extend([(" ", muted), (*view, if *present { strong } else { muted })]);
+    }
+    canvas.frame(area, &pieces, read_out, focused)
+}
+
+/// Least value, ramp, greatest value at a place of `area`; returns the column after it.
+fn legend(
+    canvas: &mut Canvas<'_>,
+    area: Rect,
+    (column, row): (u16, u16),
+    extent: &Extent,
+    cells: u16,
+) -> u16 {
+    let muted = canvas.style(Role::Muted);
+    let low = extent.foot();
+    let low = if low > 0.0 && low < 0.005 { format!("{low:.0e}") } else { words::digits(low) };
+    let end = canvas.write_all(area, column, row, &[(&low, muted), (" ", muted)]);
+    for step in 0..cells {
+        heat_cell(canvas, area, end + step, row, f64::from(step) / f64::from(cells.saturating_sub(1).max(1)));
+    }
+    canvas.write_all(area, end + cells, row, &[(" ", muted), (&words::digits(extent.high), muted)])
 }
 
 /// The plain sentence at the foot of a pane; returns what is left above it.

@@ -1,5 +1,6 @@
 //! Numbers in words, for the sentences under the views.
 
+use crate::certify::Bounds;
 use crate::text::visible_line;
 
 /// `1 span`, `3 spans`.
@@ -10,6 +11,17 @@ pub fn counted(count: usize, one: &str, many: &str) -> String {
 /// `41 %`, never broken between the two.
 pub fn percent(share: f64) -> String {
     format!("{:.0}\u{a0}%", share * 100.0)
+}
+
+/// `.83`, `1.0`: three columns.
+pub fn digits(share: f64) -> String {
+    let text = format!("{share:.2}");
+    text.strip_prefix('0').map_or_else(|| "1.0".to_owned(), str::to_owned)
+}
+
+/// `[0.12, 0.34]`
+pub fn interval(bounds: Bounds) -> String {
+    format!("[{:.2}, {:.2}]", bounds.lower, bounds.upper)
 }
 
 /// A piece of data in quotes, on one line, at most `most` characters long.

@@ -28,16 +28,16 @@ impl HeatMap<'_> {
     pub fn draw(&self, canvas: &mut Canvas<'_>, area: Rect) -> Vec<(usize, usize, Rect)> {
         let mut places = Vec::new();
         let per_line = if canvas.theme.heat_has_colour() { 2 } else { 1 };
-        let shown_columns = (usize::from(area.width) / usize::from(self.cell_width.max(1))).min(self.columns);
+        let columns = self.shown_columns(area.width);
         let first = self.first_row(area.height, per_line);
         for line in 0..area.height {
             let row = first + usize::from(line) * per_line;
             if row >= self.rows {
                 break;
             }
-            for column in 0..shown_columns {
+            for (place, column) in columns.clone().enumerate() {
                 let cell = Rect {
-                    x: area.x + column as u16 * self.cell_width,
+                    x: area.x + place as u16 * self.cell_width,
                     y: area.y + line,
                     width: self.cell_width,
                     height: 1,
@@ -53,6 +53,17 @@ impl HeatMap<'_> {
             }
         }
         places
+    }
+
+    /// The grid columns that fit into `width`: all, or a window that follows the cursor.
+    pub fn shown_columns(&self, width: u16) -> std::ops::Range<usize> {
+        let shown = usize::from(width) / usize::from(self.cell_width.max(1));
+        if shown >= self.columns {
+            return 0..self.columns;
+        }
+        let cursor = self.cursor.map_or(0, |(_, column)| column);
+        let first = cursor.saturating_sub(shown / 2).min(self.columns - shown);
+        first..first + shown
     }
 
     /// The first grid row shown when `height` lines cannot hold all.

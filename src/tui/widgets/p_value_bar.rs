@@ -8,6 +8,21 @@ use crate::tui::theme::Role;
 /// Left part of a block, in eighths.
 const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 
+/// Draws `share` in [0, 1] as a bar without a track.
+pub fn share_bar(canvas: &mut Canvas<'_>, area: Rect, share: f64) {
+    let style = canvas.style(Role::Fill);
+    let filled = (share.clamp(0.0, 1.0) * f64::from(area.width) * 8.0).round() as u16;
+    for column in 0..area.width {
+        match filled.saturating_sub(column * 8) {
+            0 => break,
+            eighths => {
+                let glyph = EIGHTHS[usize::from(eighths.min(8)) - 1];
+                canvas.glyph(area, column, 0, glyph, style);
+            }
+        }
+    }
+}
+
 /// Draws `p` in [0, 1] as a bar, with a tick where alpha is; the bar has the colour of the decision.
 ///
 /// The tick stands between the columns left and right of alpha as well as one column can say it: the

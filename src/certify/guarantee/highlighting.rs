@@ -1,6 +1,9 @@
 //! What is guaranteed about the highlighting, in the only words for it.
 
-use super::answers::Population;
+use crate::certify::highlighting::{Population, allowed_sum};
+
+/// What a threshold of Learn-then-Test means, before its levels.
+pub const FALSE_ALARMS: &str = "a clean answer gets any flag with probability at most gamma";
 
 /// The numbers behind certified highlighting.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,7 +27,7 @@ impl HighlightingGuarantee {
     /// Whether conformal risk control has a threshold: beta >= 1/(n+1).
     #[must_use]
     pub fn feasible(&self) -> bool {
-        self.sources > 0 && super::answers::allowed_sum(self.beta, self.sources) >= 0.0
+        self.sources > 0 && allowed_sum(self.beta, self.sources) >= 0.0
     }
 
     /// What holds: one sentence without a final stop.

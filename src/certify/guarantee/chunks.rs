@@ -1,8 +1,8 @@
-//! What is guaranteed, in the words that every view, report and command prints. Nothing else in the
-//! crate may phrase a guarantee (that of the highlighting is worded in `highlighting::statement`).
+//! What is guaranteed about the chunks that are kept.
 
-use super::conformal::{coverage_band, minimum_values};
-use super::{Alpha, CalibrationMode};
+use super::NOT_CALIBRATED;
+use crate::certify::conformal::{coverage_band, minimum_values};
+use crate::certify::{Alpha, CalibrationMode};
 use crate::metrics::Measure;
 
 /// The numbers behind a chunk certificate.
@@ -25,7 +25,7 @@ impl ChunkGuarantee {
     #[must_use]
     pub fn statement(&self) -> String {
         match without_threshold(self.values, self.alpha) {
-            Some(reason) if self.values == 0 => format!("{reason}: no chunk can be certified"),
+            Some(_) if self.values == 0 => NOT_CALIBRATED.to_owned(),
             Some(reason) => format!("{reason}; every chunk is kept"),
             None => format!(
                 "a correct chunk that was retrieved is kept with probability at least {}",
