@@ -447,9 +447,11 @@ fn the_readme_picture_is_the_screen_of_the_demo() {
 }
 
 fn gallery_screens() -> Vec<gallery::Shown> {
-    gallery::all(&complete, &|model, command| drop(act(model, command)), &|model, theme, width, height| {
-        screen(model, theme, width, height).0
-    })
+    gallery::all(
+        &pages::certified,
+        &|model, command| drop(act(model, command)),
+        &|model, theme, width, height| screen(model, theme, width, height).0,
+    )
 }
 
 /// `RAGSCOPE_BLESS=1` writes the gallery anew.

@@ -93,7 +93,8 @@ pub fn show_run(shared: &Shared, path: &Path, showing: &Showing) -> Outcome {
             if own.get().is_none()
                 && let Some(summary) = certificate_in(&records)
             {
-                let _ = own.set(summary);
+                let _ = own.set(summary.clone());
+                sender.send(Message::Certified(Box::new(summary))).ok()?;
             }
             let stage = Message::Stage(format!("reading the run: {:.0} %", 100.0 * file.share_read()));
             let messages =

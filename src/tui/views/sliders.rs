@@ -94,6 +94,10 @@ fn effect(model: &Model, name: SliderName) -> String {
             name.changes(effect.changed)
         ),
     };
+    let stale = model.rows.total().stale;
+    if name == SliderName::Alpha && stale > 0 {
+        return format!("{counted}; {stale} stale");
+    }
     if name == SliderName::Token && model.follows_beta() { format!("by beta: {counted}") } else { counted }
 }
 
