@@ -159,7 +159,7 @@ const PANES: &[Entry] = &[
         ANSWER,
         "select-tokens",
         Command::SelectTokens,
-        &[plain('v')],
+        &[plain('V')],
         Some("select"),
         "select tokens from here on, to mark them; again: give it up",
     ),
