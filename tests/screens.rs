@@ -433,9 +433,11 @@ fn the_readme_picture_is_the_screen_of_the_demo() {
 }
 
 fn gallery_screens() -> Vec<gallery::Shown> {
-    gallery::all(&complete, &|model, command| drop(act(model, command)), &|model, theme, width, height| {
-        screen(model, theme, width, height).0
-    })
+    let act = |model: &mut Model, command| drop(act(model, command));
+    let mut shown =
+        gallery::all(&complete, &act, &|model, theme, width, height| screen(model, theme, width, height).0);
+    shown.extend(pages::shown());
+    shown
 }
 
 /// `RAGSCOPE_BLESS=1` writes the gallery anew.

@@ -583,40 +583,42 @@ fn recall_without_questions_is_named_rather_than_zero() {
     assert!(dump::dump(&buffer).contains("n/a (no questions)"));
 }
 
-/// For looking at: every view in dark and light.
-#[test]
-#[ignore = "writes pictures for people"]
-fn pictures_of_views() {
-    let Some(folder) = std::env::var_os("RAGSCOPE_PICTURES").map(PathBuf::from) else { return };
-    std::fs::create_dir_all(&folder).unwrap();
-    let mut states: Vec<(String, Model)> =
-        Page::ALL.into_iter().map(|page| (page.title().to_lowercase(), on_page(page))).collect();
-    let mut detectors = on_page(Page::Comparison);
-    act(&mut detectors, Command::View);
-    states.push(("detectors".into(), detectors));
-    for view in AttentionView::ALL {
-        let mut model = locked();
-        model.focus = Pane::Attention;
-        model.attention.view = view;
-        states.push((format!("attention-{}", view.name()), model));
-    }
-    let mut spans = locked();
-    spans.answer_view = AnswerView::Spans;
-    states.push(("spans".into(), spans));
-    let mut narrow = many_heads();
-    narrow.focus = Pane::Attention;
-    states.push(("many-heads".into(), narrow));
-    let mut chunks = certified();
-    chunks.token = 1;
-    chunks.focus = Pane::Chunks;
-    states.push(("chunks".into(), chunks));
-    for (name, theme) in THEMES {
-        for (width, height) in WIDE_SIZES {
-            for (state, model) in &mut states {
-                let (buffer, _) = screen(model, &theme, width, height);
-                let file = format!("{state}_{width}x{height}_{name}.svg");
-                std::fs::write(folder.join(file), svg(&buffer, &theme, state)).unwrap();
-            }
+/// The views for the gallery of `docs/`.
+pub fn shown() -> Vec<gallery::Shown> {
+    const LARGE: (u16, u16) = (132, 42);
+    const SMALL: (u16, u16) = (80, 24);
+    let with = |name, caption, size: (u16, u16), change: &dyn Fn(&mut Model)| {
+        let mut model = certified();
+        screen(&mut model, &Theme::DARK, size.0, size.1);
+        change(&mut model);
+        gallery::Shown { name, caption, model, size }
+    };
+    let page = |page| move |model: &mut Model| drop(act(model, Command::Page(page)));
+    let attention = |view| {
+        move |model: &mut Model| {
+            act(model, Command::Focus(Pane::Attention));
+            model.attention.view = view;
+            model.attention.scale = Scale::Logarithmic;
         }
-    }
+    };
+    vec![
+        with("overview", "The run: rates by group, worst answers, passages", LARGE, &page(Page::Overview)),
+        with("diagnostics", "Whether retriever and data suit certification", LARGE, &page(Page::Diagnostics)),
+        with("scores", "Token scores and the threshold", LARGE, &page(Page::Scores)),
+        with("comparison", "Two answers to one question", LARGE, &page(Page::Comparison)),
+        with("detectors", "Two detectors on one answer", LARGE, &|model| {
+            act(model, Command::Page(Page::Comparison));
+            act(model, Command::View);
+        }),
+        with("spans", "The flagged spans as a table", SMALL, &|model| {
+            act(model, Command::Focus(Pane::Answer));
+            act(model, Command::View);
+        }),
+        with("tokens", "Which chunk every token looked at", LARGE, &|model| {
+            attention(AttentionView::Tokens)(model);
+            act(model, Command::Zoom);
+        }),
+        with("heads", "The heads that look back most", SMALL, &attention(AttentionView::Heads)),
+        with("locked", "A locked token beside the one at the cursor", LARGE, &|model| *model = locked()),
+    ]
 }
