@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::data::{Dataset, OpenOptions};
+use crate::evidence::beside;
 use crate::inspect::{HeadFiles, Plan};
 use crate::model::CacheDirectory;
 
@@ -20,7 +21,8 @@ pub fn run(shared: &Shared) -> Outcome {
     let folder = sample_data(&cache)?;
     let dataset = Dataset::open(&folder, &OpenOptions::default()).map_err(Failure::input)?;
     let heads = head_source(shared);
-    let thresholds = HeadFiles::read(&heads).and_then(|files| files.thresholds()).map_err(failure_of)?;
+    let own = HeadFiles::read(&heads).and_then(|files| files.thresholds()).map_err(failure_of)?;
+    let thresholds = shared.thresholds(&own);
     let plan = Plan {
         model: shared.model.clone(),
         placement: shared.placement()?,
@@ -28,6 +30,7 @@ pub fn run(shared: &Shared) -> Outcome {
         heads,
         ..Plan::new(dataset, cache)
     };
+    let plan = Plan { top_k: shared.configuration.count("top_k").unwrap_or(plan.top_k), ..plan };
     let showing = Showing {
         title: "ragscope on its sample data".to_owned(),
         command: "ragscope open sample_data".to_owned(),
@@ -36,6 +39,7 @@ pub fn run(shared: &Shared) -> Outcome {
         thresholds,
         plain: false,
         highlighting: None,
+        annotations: beside(&folder),
         write_html: true,
     };
     show_plan(shared, plan, &showing)

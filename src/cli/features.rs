@@ -1,11 +1,12 @@
 //! Features of labelled answers: extracted once, kept in the cache, shared by `eval` and `train`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
 
 use crate::data::{Dataset, Row, grouped_folds};
+use crate::evidence::{AnnotationFile, merge_labels};
 use crate::inspect::evaluation::FeatureStore;
 use crate::inspect::{Corpus, InspectError, OnError, store_header};
 use crate::model::{LanguageModel, ModelLocation};
@@ -26,6 +27,9 @@ pub struct FeatureArguments {
     /// Chunks retrieved for answers that came without passages
     #[arg(long, default_value_t = 5)]
     top_k: usize,
+    /// Marks made in the inspector: they become labels (a false alarm removes one, a missed span adds one)
+    #[arg(long, value_name = "FILE")]
+    annotations: Option<PathBuf>,
     /// Read no more than the first N passages of an answer; prompts of whole pages take long
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     passages: Option<u32>,
@@ -83,6 +87,9 @@ fn keep_passages(dataset: &mut Dataset, most: usize) -> usize {
 pub fn extract(shared: &Shared, data: &DataArguments, arguments: &FeatureArguments) -> Outcome<Features> {
     let placement = shared.placement()?;
     let mut dataset = data.open()?;
+    if let Some(path) = &arguments.annotations {
+        annotate(&mut dataset, path)?;
+    }
     let cut = arguments.passages.map_or(0, |most| keep_passages(&mut dataset, most as usize));
     let cache = cache_directory()?;
     let location = ModelLocation::parse(shared.model.as_deref(), &cache).map_err(Failure::model)?;
@@ -162,4 +169,36 @@ pub fn extract(shared: &Shared, data: &DataArguments, arguments: &FeatureArgumen
         )));
     }
     Ok(Features { store, dataset })
+}
+
+/// Works the marks of a file into the labels, and says what became of them.
+fn annotate(dataset: &mut Dataset, path: &Path) -> Outcome {
+    let shown = crate::text::visible_path(path);
+    if !path.exists() {
+        return Err(Failure::input_message(format!(
+            "there are no annotations in {shown}: mark spans in `ragscope open`, it says where they are kept"
+        )));
+    }
+    let (_, annotations, notices) = AnnotationFile::open(path).map_err(Failure::input)?;
+    for notice in notices {
+        output::tell(&format!("note: {notice}"));
+    }
+    let merged = merge_labels(&annotations, dataset);
+    output::tell(&format!(
+        "{shown}: labels of {} answers corrected ({} had none before)",
+        merged.answers, merged.newly_labelled
+    ));
+    if merged.other_answer > 0 {
+        output::tell(&format!(
+            "note: the marks of {} records are about another answer than the data has now; they are not used",
+            merged.other_answer
+        ));
+    }
+    if merged.unknown > 0 {
+        output::tell(&format!(
+            "note: the marks of {} records are of other data; they are not used",
+            merged.unknown
+        ));
+    }
+    Ok(())
 }

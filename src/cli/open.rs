@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::certify::CalibrationArtefact;
 use crate::data::Dataset;
-use crate::evidence::is_evidence;
+use crate::evidence::{beside, is_evidence};
 use crate::inspect::{HeadFiles, HeadSource, Plan};
 
 use super::data_set::{LayoutArguments, describe};
@@ -31,6 +31,9 @@ pub struct OpenArguments {
     thresholds: ThresholdArguments,
     #[command(flatten)]
     highlighting: MovableHighlightingThreshold,
+    /// Keep marks of the reader in this file [default: beside the data, under its name with .annotations.jsonl]
+    #[arg(long, value_name = "FILE")]
+    annotations: Option<PathBuf>,
     /// Linear text instead of the screen, also for screen readers
     #[arg(long)]
     plain: bool,
@@ -55,6 +58,12 @@ pub struct InspectionArguments {
 }
 
 impl InspectionArguments {
+    /// Whether the data are searched for on a server and calibrate themselves: then all of them are needed.
+    #[must_use]
+    pub fn calibrates_on_server(&self) -> bool {
+        self.calibration.is_none() && self.retriever.is_server()
+    }
+
     /// A plan for `dataset`.
     pub fn plan(&self, shared: &Shared, dataset: Dataset) -> Outcome<Plan> {
         let calibration = self.calibration.as_deref().map(read_calibration).transpose()?;
@@ -64,7 +73,12 @@ impl InspectionArguments {
             model: shared.model.clone(),
             placement: shared.placement()?,
             heads: head_source(shared),
-            top_k: self.top_k.map(usize::from).or(calibrated_k).unwrap_or(defaults.top_k),
+            top_k: self
+                .top_k
+                .map(usize::from)
+                .or(calibrated_k)
+                .or(shared.configuration.count("top_k"))
+                .unwrap_or(defaults.top_k),
             retriever: self.retriever.settings(calibration.as_ref())?,
             given_scores: self.retriever.given_scores.clone(),
             calibration,
@@ -78,8 +92,9 @@ impl InspectionArguments {
 pub fn run(shared: &Shared, arguments: &OpenArguments) -> Outcome {
     let path = &arguments.path;
     let shown = crate::text::visible_path(path);
-    let defaults =
+    let own =
         HeadFiles::read(&head_source(shared)).and_then(|files| files.thresholds()).map_err(failure_of)?;
+    let defaults = shared.thresholds(&own);
     let mut thresholds = arguments.thresholds.over(&defaults)?;
     let highlighting = arguments.highlighting.read(&mut thresholds)?;
     let showing = Showing {
@@ -90,6 +105,7 @@ pub fn run(shared: &Shared, arguments: &OpenArguments) -> Outcome {
         highlighting,
         defaults,
         plain: arguments.plain,
+        annotations: arguments.annotations.clone().unwrap_or_else(|| beside(path)),
         write_html: false,
     };
     if path.is_file() && is_evidence(&first_line(path)) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, OnceLock};
@@ -10,11 +10,13 @@ use std::thread;
 
 use crate::certify::guarantee::NOT_CALIBRATED;
 use crate::evidence::{Evidence, RunFile, Thresholds, read_hashed_run};
-use crate::inspect::{self, CertificateSummary, InspectError, Message, Told};
+use crate::inspect::{self, CertificateSummary, InspectError, Message, Request, Told};
 use crate::report::{Context, RunFacts, html, plain};
 use crate::retrieval::RetrievalError;
-use crate::tui::{self, Borders, ThemeChoice};
+use crate::tui;
 
+use super::config::preset_store;
+use super::keys::key_map;
 use super::progress::progress_bar;
 use super::report_context::{certificate_in, context, run_facts, with_highlighting};
 use super::signals::{cancel_on_interrupt, cancelled};
@@ -37,6 +39,8 @@ pub struct Showing {
     pub defaults: Thresholds,
     /// Text even where there is a screen.
     pub plain: bool,
+    /// Where marks of the reader are kept.
+    pub annotations: PathBuf,
     /// Also write the HTML report when there is no screen.
     pub write_html: bool,
 }
@@ -45,12 +49,21 @@ pub struct Showing {
 pub fn show_plan(shared: &Shared, plan: inspect::Plan, showing: &Showing) -> Outcome {
     let certified = Arc::new(OnceLock::new());
     let own = Arc::clone(&certified);
-    show(shared, showing, &certified, move |cancel, sender| {
+    let (asking, requests) = mpsc::channel();
+    let asking = if plan.dataset.documents.is_empty() {
+        // As long as someone could ask, the run would wait for questions.
+        drop(asking);
+        Err("this data set has no documents to search; the questions of its records have passages of their own"
+            .to_owned())
+    } else {
+        Ok(asking)
+    };
+    show(shared, showing, &certified, asking, move |cancel, sender| {
         let mut send = |message| {
             // Nobody listens any more once the screen is closed; the run then stops at `cancel`.
             let _ = sender.send(message);
         };
-        let failure = inspect::run(&plan, cancel, &own, &mut send).err();
+        let failure = inspect::run_and_answer(&plan, cancel, &own, &requests, &mut send).err();
         if let Some(error) = &failure {
             send(Message::Failed(error.to_string()));
         }
@@ -75,12 +88,13 @@ pub fn show_run(shared: &Shared, path: &Path, showing: &Showing) -> Outcome {
     let own = Arc::clone(&certified);
     // What cannot be read at all needs no screen.
     let mut records = file.next_records(FIRST_RECORDS).map_err(Failure::input)?;
-    show(shared, showing, &certified, move |cancel, sender| {
+    show(shared, showing, &certified, no_questions(), move |cancel, sender| {
         while !records.is_empty() && !cancel.load(Ordering::SeqCst) {
             if own.get().is_none()
                 && let Some(summary) = certificate_in(&records)
             {
-                let _ = own.set(summary);
+                let _ = own.set(summary.clone());
+                sender.send(Message::Certified(Box::new(summary))).ok()?;
             }
             let stage = Message::Stage(format!("reading the run: {:.0} %", 100.0 * file.share_read()));
             let messages =
@@ -119,7 +133,7 @@ fn show_evidence(
     if let Some(summary) = &summary {
         let _ = certified.set(summary.clone());
     }
-    show(shared, showing, &certified, move |_, sender| {
+    show(shared, showing, &certified, no_questions(), move |_, sender| {
         let messages = summary
             .map(|summary| Message::Certified(Box::new(summary)))
             .into_iter()
@@ -133,6 +147,12 @@ fn show_evidence(
     })
 }
 
+/// Why a run of evidence answers no questions.
+fn no_questions() -> Result<Sender<Request>, String> {
+    Err("this is a run of evidence, without documents and model: open its data set instead (ragscope open DATA)"
+        .to_owned())
+}
+
 /// Whether there is someone at a screen.
 fn is_interactive(showing: &Showing) -> bool {
     !showing.plain && std::io::stdout().is_terminal() && std::io::stdin().is_terminal()
@@ -142,18 +162,21 @@ fn show(
     shared: &Shared,
     showing: &Showing,
     certified: &Arc<OnceLock<CertificateSummary>>,
+    asking: Result<Sender<Request>, String>,
     work: impl FnOnce(&AtomicBool, &Sender<Message>) -> Option<Failure> + Send + 'static,
 ) -> Outcome {
     let interactive = is_interactive(showing);
-    let theme: ThemeChoice = shared.theme.parse().map_err(Failure::Usage)?;
-    let borders: Borders = shared.borders.parse().map_err(Failure::Usage)?;
+    // Before any work begins: a key map that does not fit ends it.
+    let preferences = if interactive { preferences(shared)? } else { tui::Preferences::default() };
     let cancel = if interactive { Arc::new(AtomicBool::new(false)) } else { cancel_on_interrupt() };
     let (sender, messages) = mpsc::channel();
     let worker_cancel = Arc::clone(&cancel);
     let worker = thread::spawn(move || work(&worker_cancel, &sender));
     if interactive {
-        on_screen(showing, certified, messages, Arc::clone(&cancel), (theme, borders))?;
+        on_screen(shared, showing, certified, messages, Arc::clone(&cancel), (asking, preferences))?;
     } else {
+        // Nobody can ask, so the run ends when its data does.
+        drop(asking);
         as_text(showing, certified, &messages)?;
     }
     match worker.join() {
@@ -184,12 +207,24 @@ pub fn failure_of(error: InspectError) -> Failure {
     }
 }
 
+/// How the screen starts, as the configuration says.
+fn preferences(shared: &Shared) -> Outcome<tui::Preferences> {
+    let (keys, warnings) = key_map(&shared.configuration)?;
+    Ok(tui::Preferences {
+        keys,
+        without_mouse: shared.configuration.flag("mouse") == Some(false),
+        scale: shared.scale(),
+        notices: warnings.into_iter().chain(shared.configuration.notes().iter().cloned()).collect(),
+    })
+}
+
 fn on_screen(
+    shared: &Shared,
     showing: &Showing,
     certified: &Arc<OnceLock<CertificateSummary>>,
     messages: Receiver<Message>,
     cancel: Arc<AtomicBool>,
-    (theme, borders): (ThemeChoice, Borders),
+    (asking, preferences): (Result<Sender<Request>, String>, tui::Preferences),
 ) -> Outcome {
     let (title, command, run) = (showing.title.clone(), showing.command.clone(), Arc::clone(&showing.run));
     let own = Arc::clone(certified);
@@ -213,9 +248,13 @@ fn on_screen(
         }),
         highlighting: showing.highlighting.as_ref().map(|calibration| calibration.artefact.clone()),
         export: Box::new(export),
-        theme,
-        borders,
-        depth: None,
+        asking,
+        marks: tui::KeptMarks::open(&showing.annotations),
+        presets: preset_store(&shared.configuration),
+        preferences,
+        theme: shared.theme(),
+        borders: shared.borders(),
+        depth: shared.depth(),
     };
     let outcome = tui::run(session).map_err(Failure::input)?;
     for path in &outcome.exported {
@@ -278,7 +317,11 @@ fn as_text(
                 by_row.insert(one.row, *one);
             }
             Message::Finished => complete = true,
-            Message::Planned(_) | Message::Certified(_) | Message::Failed(_) => {}
+            Message::Planned(_)
+            | Message::Certified(_)
+            | Message::Failed(_)
+            | Message::Stopped
+            | Message::Answer { .. } => {}
         }
     }
     bar.finish_and_clear();

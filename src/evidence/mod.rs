@@ -1,5 +1,6 @@
 //! Evidence and decisions: the record on disk, and the pure function that turns it into findings.
 
+mod annotations;
 mod comparison;
 mod decide;
 mod findings;
@@ -9,6 +10,10 @@ mod run_file;
 mod store;
 mod thresholds;
 
+pub use annotations::{
+    ANNOTATION_SCHEMA, AnnotatedAnswer, AnnotationAgreement, AnnotationError, AnnotationFile, Annotations,
+    Mark, MarkKind, MergedLabels, SavedAnnotations, ShownFlags, answer_hash, beside, labels_of, merge_labels,
+};
 pub use comparison::difference;
 pub use decide::{chosen_detector, decide};
 pub use findings::{Findings, FlaggedSpan};

@@ -7,6 +7,8 @@ use crate::certify::Alpha;
 use crate::evidence::{ChunkEvidence, Evidence, Status};
 use crate::reading::{GenerationSettings, Reader, StopReason};
 
+use super::asking::is_asked;
+
 /// Names under which the provenance of a record says how its answer was written.
 const GENERATED_BY: &str = "generated_by";
 const GENERATION: &str = "generation";
@@ -61,12 +63,19 @@ pub struct Generation {
 impl Generation {
     /// Writes an answer into `evidence` and says there that it was written, by whom, how and from what.
     /// `false`: there is no answer, and `evidence` says why.
-    pub(super) fn write(&self, evidence: &mut Evidence, reader: &mut Reader) -> bool {
+    ///
+    /// `piece` hears the text as it comes.
+    pub(super) fn write(
+        &self,
+        evidence: &mut Evidence,
+        reader: &mut Reader,
+        piece: &mut dyn FnMut(&str),
+    ) -> bool {
         let admitted: Vec<usize> =
             (0..evidence.chunks.len()).filter(|index| self.filter.admits(&evidence.chunks[*index])).collect();
         let passages: Vec<&str> =
             admitted.iter().map(|index| evidence.chunks[*index].text.as_str()).collect();
-        let written = reader.write(&evidence.question, &passages, &self.settings, &self.cancel, &mut |_| {});
+        let written = reader.write(&evidence.question, &passages, &self.settings, &self.cancel, piece);
         let from = self.describe_source(&admitted, evidence.chunks.len());
         let by = evidence.provenance.model.clone().unwrap_or_else(|| "the model".to_owned());
         evidence.provenance.settings.extend([
@@ -87,7 +96,8 @@ impl Generation {
                 return nothing(evidence, "writing the answer was interrupted".to_owned());
             }
             StopReason::MaxNewTokens => evidence.notices.push(format!(
-                "the answer was cut at {} tokens, before the model ended it; --max-new-tokens gives it more",
+                "the answer was cut at {} tokens, before the model ended it; --max-new-tokens of `ragscope \
+                 score` and `ragscope ask` gives it more",
                 self.settings.max_new_tokens
             )),
             StopReason::ContextFull => {
@@ -114,10 +124,10 @@ impl Generation {
             0 => String::new(),
             chunks => format!(", and then read with all {chunks} chunks"),
         };
-        evidence.notices.push(format!(
-            "the data has no answer: this one was written by {by} from {from} ({}){read}",
-            self.settings.describe()
-        ));
+        let which = if is_asked(evidence) { "this answer" } else { "the data has no answer: this one" };
+        evidence
+            .notices
+            .push(format!("{which} was written by {by} from {from} ({}){read}", self.settings.describe()));
         evidence.answer = Some(text.to_owned());
         true
     }
@@ -204,4 +214,4 @@ pub fn is_generated_without_passage(evidence: &Evidence) -> bool {
 
 #[cfg(test)]
 #[path = "generation_tests.rs"]
-mod tests;
+pub(super) mod tests;

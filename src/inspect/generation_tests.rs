@@ -13,7 +13,7 @@ use crate::inspect::detectors::Detectors;
 use crate::inspect::inspector::Inspector;
 use crate::model::{CacheDirectory, LanguageModel, ModelLocation};
 
-fn tiny_model(folder: &Path) -> LanguageModel {
+pub(in crate::inspect) fn tiny_model(folder: &Path) -> LanguageModel {
     let golden = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/decoders/llama");
     std::fs::copy(golden.join("model.safetensors"), folder.join("model.safetensors")).unwrap();
     let config = std::fs::read_to_string(golden.join("config.json")).unwrap();
@@ -119,7 +119,7 @@ fn the_trusted_chunks_alone_are_in_the_prompt_and_none_of_them_says_so() {
             chunk.p_value = count.map(|count| PValue { count, out_of: 1000 });
         }
         let mut reader = Reader::new(&model, Vec::new());
-        assert!(generation(trusted).write(&mut evidence, &mut reader));
+        assert!(generation(trusted).write(&mut evidence, &mut reader, &mut |_| {}));
         evidence
     };
     // Exactly alpha is not above it, and what nothing certifies is not trusted.

@@ -34,9 +34,24 @@ impl<'m> Inspector<'m> {
     /// From now on answers are read.
     #[must_use]
     pub fn with_model(mut self, model: &'m LanguageModel, detectors: Detectors) -> Self {
+        self.bind(model, detectors);
+        self
+    }
+
+    /// [`Self::with_model`] for an inspector that is in use.
+    pub(super) fn bind(&mut self, model: &'m LanguageModel, detectors: Detectors) {
         let reader = Reader::new(model, detectors.layers().to_vec()).keeping(detectors.signals());
         self.reading = Some((reader, detectors));
-        self
+    }
+
+    /// Whether answers can be written and read.
+    pub(super) fn has_model(&self) -> bool {
+        self.reading.is_some()
+    }
+
+    /// [`Self::named`] for an inspector that is in use.
+    pub(super) fn rename(&mut self, provenance: Provenance) {
+        self.provenance = provenance;
     }
 
     /// From now on records without an answer get one from the model, which has to be there.
@@ -87,6 +102,24 @@ impl<'m> Inspector<'m> {
         all
     }
 
+    /// Writes an answer into a record that has none; `false`: there is none, and the record says why.
+    pub(super) fn write_answer(
+        &mut self,
+        evidence: &mut Evidence,
+        generation: &Generation,
+        piece: &mut dyn FnMut(&str),
+    ) -> bool {
+        match &mut self.reading {
+            Some((reader, _)) => generation.write(evidence, reader, piece),
+            None => false,
+        }
+    }
+
+    /// Reads the answer of a record that has one.
+    pub(super) fn read_answer(&mut self, evidence: &mut Evidence) {
+        self.read(std::slice::from_mut(evidence));
+    }
+
     /// Reads the answers of records that share question and chunks.
     fn read(&mut self, together: &mut [Evidence]) {
         let Some((reader, detectors)) = &mut self.reading else { return };
@@ -94,7 +127,7 @@ impl<'m> Inspector<'m> {
         if let ([evidence], Some(generation)) = (&mut *together, &self.generation)
             && evidence.answer.is_none()
             && evidence.status != Status::Error
-            && !generation.write(evidence, reader)
+            && !generation.write(evidence, reader, &mut |_| {})
         {
             return;
         }
@@ -108,7 +141,7 @@ impl<'m> Inspector<'m> {
         }
     }
 
-    fn certified(&self, example: &Example) -> Evidence {
+    pub(super) fn certified(&self, example: &Example) -> Evidence {
         match self.chunks.chunks(example) {
             Ok((chunks, notices)) => {
                 let mut evidence = assemble::without_reading(example, chunks, notices, &self.provenance);

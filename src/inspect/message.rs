@@ -28,7 +28,29 @@ pub enum Message {
     Notice(String),
     /// All rows are complete.
     Finished,
+    /// The run was stopped before that; what was sent before stands.
+    Stopped,
+    /// News of an answer that someone asked for, by the row of its record.
+    Answer {
+        /// The row that the request named.
+        row: usize,
+        /// What happened.
+        news: AnswerNews,
+    },
     /// The run ended early; what was sent before stands.
+    Failed(String),
+}
+
+/// What happens to an answer on its way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AnswerNews {
+    /// What is being done now, in plain words.
+    Stage(String),
+    /// The next piece of the answer, in whole characters.
+    Piece(String),
+    /// It is written and read; its evidence was sent.
+    Done,
+    /// There is no answer, or it was not read, and why; the evidence that was sent says so too.
     Failed(String),
 }
 

@@ -3,6 +3,8 @@
 //! | file | holds |
 //! |---|---|
 //! | `run` | a whole data set, watched and cached: [`Plan`], [`run`] |
+//! | `request`, `asking` | questions of one's own, answered while a run goes on and after it |
+//! | `model_slot` | the model of a run, loaded when it is needed and kept |
 //! | `inspector` | one record to evidence: [`Inspector`] |
 //! | `shared_prompt` | records whose answers are read together |
 //! | `corpus`, `embedding_cache` | what is searched, and how; embeddings kept |
@@ -12,6 +14,7 @@
 //! | `cache`, `message` | evidence kept between runs; what a watcher is told |
 //! | `extraction`, [`evaluation`] | features of labelled answers; cross-validation and training |
 
+mod asking;
 mod assemble;
 mod cache;
 mod certificate;
@@ -26,9 +29,12 @@ mod generation;
 mod given_scores;
 mod inspector;
 mod message;
+mod model_slot;
+mod request;
 mod run;
 mod shared_prompt;
 
+pub use asking::is_asked;
 pub use cache::EvidenceCache;
 pub use certificate::{
     Certificate, CertificateSummary, ScoredQuestions, mode_name, score_questions, source_of,
@@ -43,6 +49,7 @@ pub use generation::{
 };
 pub use given_scores::{given_kind, most_passages, score_given};
 pub use inspector::{Inspector, bind_detectors};
-pub use message::{Message, Planned};
-pub use run::{Plan, run};
+pub use message::{AnswerNews, Message, Planned};
+pub use request::{Cancel, Request, RequestSubject};
+pub use run::{Plan, run, run_and_answer};
 pub use shared_prompt::same_prompt_runs;

@@ -2,25 +2,29 @@
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
 use std::time::Instant;
 
 use crate::certify::{Alpha, CalibrationArtefact, CalibrationMode, LabelSettings};
 use crate::data::{Dataset, Row};
 use crate::evidence::{Evidence, Provenance};
 use crate::model::{
-    CacheDirectory, DEFAULT_MODEL, FetchProgress, FetchStage, LanguageModel, ModelLocation, PipCommand,
-    Placement, TextModelFacts, fetch,
+    CacheDirectory, DEFAULT_MODEL, FetchProgress, FetchStage, GenerationSettings, ModelLocation, PipCommand,
+    Placement, fetch,
 };
 
 use super::InspectError;
+use super::asking::{answer_all, answer_waiting};
 use super::cache::EvidenceCache;
 use super::certificate::{Certificate, CertificateSummary, score_questions};
 use super::chunks::ChunkSource;
 use super::corpus::{Corpus, RetrieverKind, RetrieverSettings, Told};
 use super::detectors::{HeadFiles, HeadSource};
 use super::given_scores;
-use super::inspector::{Inspector, bind_detectors};
+use super::inspector::Inspector;
 use super::message::{Message, Planned};
+use super::model_slot::ModelSlot;
+use super::request::Request;
 use super::shared_prompt::same_prompt_runs;
 
 /// What is to be inspected, and with what.
@@ -51,6 +55,8 @@ pub struct Plan {
     pub cache: CacheDirectory,
     /// Seed of the halves.
     pub seed: u64,
+    /// How answers are written where someone asks.
+    pub answering: GenerationSettings,
 }
 
 impl Plan {
@@ -71,6 +77,7 @@ impl Plan {
             calibration: None,
             cache,
             seed: 42,
+            answering: GenerationSettings::default(),
         }
     }
 
@@ -145,7 +152,7 @@ impl Plan {
     }
 
     /// Finds the model, or fetches it where that is allowed.
-    fn locate(
+    pub(super) fn locate(
         &self,
         cancel: &AtomicBool,
         send: &mut dyn FnMut(Message),
@@ -192,6 +199,19 @@ pub fn run(
     certified: &OnceLock<CertificateSummary>,
     send: &mut dyn FnMut(Message),
 ) -> Result<(), InspectError> {
+    let (_, nobody) = std::sync::mpsc::channel();
+    run_and_answer(plan, cancel, certified, &nobody, send)
+}
+
+/// [`run`] for someone who can ask: requests are answered between two records of the data, and when the run
+/// is over the model stays loaded for them until their sender is gone.
+pub fn run_and_answer(
+    plan: &Plan,
+    cancel: &AtomicBool,
+    certified: &OnceLock<CertificateSummary>,
+    requests: &Receiver<Request>,
+    send: &mut dyn FnMut(Message),
+) -> Result<(), InspectError> {
     send(Message::Planned(planned(&plan.dataset)));
     for notice in &plan.dataset.notices {
         send(Message::Notice(notice.to_string()));
@@ -203,30 +223,41 @@ pub fn run(
             Told::Note(text) => Message::Notice(text.to_owned()),
         });
     })?;
-    let mut provenance = plan.provenance(&source, summary.as_ref())?;
+    let provenance = plan.provenance(&source, summary.as_ref())?;
     if let Some(summary) = summary {
         send(Message::Certified(Box::new(summary.clone())));
         // A second run would find it set; the first one stands.
         let _ = certified.set(summary);
     }
     let heads = HeadFiles::read(&plan.heads)?;
-    let inspector = Inspector::new(source, provenance.clone());
+    let slot = ModelSlot::new(plan, &heads);
+    let mut inspector = Inspector::new(source, provenance);
     let first: Vec<Evidence> = plan.dataset.rows.iter().map(|row| inspector.without_reading(row)).collect();
     for evidence in &first {
         send(Message::Evidence(Box::new(evidence.clone())));
     }
+    let complete = read_all(plan, &slot, &mut inspector, cancel, requests, send)?;
+    send(if complete { Message::Finished } else { Message::Stopped });
+    answer_all(&slot, &mut inspector, &plan.answering, requests, send);
+    Ok(())
+}
+
+/// Reads every answer of the data; `false`: it was stopped before the last one.
+fn read_all<'s>(
+    plan: &Plan,
+    slot: &'s ModelSlot<'_>,
+    inspector: &mut Inspector<'s>,
+    cancel: &AtomicBool,
+    requests: &Receiver<Request>,
+    send: &mut dyn FnMut(Message),
+) -> Result<bool, InspectError> {
     let to_read: Vec<&Row> = plan.dataset.rows.iter().filter(|row| has_answer(row)).collect();
     if to_read.is_empty() {
         send(Message::Notice("no record has an answer, so there is nothing for a model to read".to_owned()));
-        send(Message::Finished);
-        return Ok(());
+        return Ok(true);
     }
-    let location = plan.locate(cancel, send)?;
-    send(Message::Stage("checking the model's hash".to_owned()));
-    let facts = TextModelFacts::of(&location, &plan.cache).map_err(crate::model::ModelError::from)?;
-    provenance.model = Some(facts.name.clone());
-    provenance.model_hash = Some(facts.short_hash().to_owned());
-    provenance.head_hash = heads.hash_for(facts.short_hash())?;
+    let mut provenance = inspector.provenance().clone();
+    slot.name(&mut provenance, cancel, send)?;
     let folder = plan.cache.path().join(format!("evidence{}", plan.placement.suffix()));
     let mut cache = match EvidenceCache::open(&folder, &provenance) {
         Ok(cache) => Some(cache),
@@ -249,29 +280,26 @@ pub fn run(
     let mut done = total - missing.len();
     send(Message::Progress { done, total, seconds_left: None });
     if missing.is_empty() {
-        send(Message::Finished);
-        return Ok(());
+        if cache.as_ref().is_some_and(|cache| !cache.keeps()) {
+            send(Message::Notice(
+                "another ragscope reads the same answers and keeps them; what is read here is not kept"
+                    .to_owned(),
+            ));
+        }
+        slot.bind(inspector, cancel, send)?;
+        let reading = || Message::Stage("reading answers with and without their references".to_owned());
+        send(reading());
     }
-    if cache.as_ref().is_some_and(|cache| !cache.keeps()) {
-        send(Message::Notice(
-            "another ragscope reads the same answers and keeps them; what is read here is not kept"
-                .to_owned(),
-        ));
-    }
-    send(Message::Stage(format!("loading {}", facts.name)));
-    let model = LanguageModel::open_on(&location, &plan.cache, plan.placement)?.reading_at_most(plan.context);
-    let (detectors, notice) = bind_detectors(&model, &plan.heads, &heads)?;
-    if let Some(notice) = notice {
-        send(Message::Notice(notice));
-    }
-    let mut inspector = inspector.named(provenance).with_model(&model, detectors);
-    send(Message::Stage("reading answers with and without their references".to_owned()));
+    slot.bind(inspector, cancel, send)?;
+    let reading = || Message::Stage("reading answers with and without their references".to_owned());
+    send(reading());
     let started = Instant::now();
     let mut read = 0;
     for run in same_prompt_runs(&missing) {
+        answer_waiting(slot, inspector, &plan.answering, requests, send);
         if cancel.load(Ordering::Relaxed) {
             send(Message::Notice(format!("stopped after {done} of {total} answers; what was read is kept")));
-            return Ok(());
+            return Ok(false);
         }
         let inspected = inspector.inspect_many(run);
         read += inspected.len();
@@ -290,8 +318,7 @@ pub fn run(
             send(Message::Progress { done, total, seconds_left: Some(seconds_left) });
         }
     }
-    send(Message::Finished);
-    Ok(())
+    Ok(true)
 }
 
 fn planned(dataset: &Dataset) -> Vec<Planned> {

@@ -114,7 +114,7 @@ pub fn hostile() -> Evidence {
     let answer = format!("Fine words. {HOSTILE}");
     let words: Vec<&str> = answer.split(' ').collect();
     let mut record = drawn(HOSTILE, &words, 2, HOSTILE, &mut Random::new(3));
-    record.question = HOSTILE.to_owned();
+    HOSTILE.clone_into(&mut record.question);
     record.status = Status::Partial;
     record.reason = Some(HOSTILE.to_owned());
     record.notices = vec![HOSTILE.to_owned()];

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use ragscope::evidence::Thresholds;
 use ragscope::inspect::{Message, Planned};
-use ragscope::tui::{Borders, Session, ThemeChoice};
+use ragscope::tui::{Borders, KeptMarks, Session, ThemeChoice};
 
 use super::harness::{Terminal, golden_run};
 use super::sandbox::{self, Sandbox};
@@ -176,6 +176,10 @@ fn inside_a_terminal() {
         }),
         highlighting: None,
         export: Box::new(|_| panic!("a writer that fails")),
+        presets: Box::new(|_| Ok(Vec::new())),
+        preferences: ragscope::tui::Preferences::default(),
+        asking: Err("nothing can be asked here".into()),
+        marks: KeptMarks::open(&std::env::temp_dir().join("ragscope-no-such-folder").join("marks.jsonl")),
         theme: ThemeChoice::Auto,
         borders: Borders::Auto,
         depth: None,

@@ -38,7 +38,7 @@ fn the_laboratory_has_every_method_of_the_papers_once_and_compares_only_what_it_
         "D + c, block-6",
         "fusion",
         "fusion, four seeds",
-        "the same, tempered",
+        "fusion and light, tempered",
     ] {
         assert!(different.contains(name), "no {name} among {names:?}");
     }

@@ -1,5 +1,7 @@
 //! All that the screen shows, changed only by `update`.
 
+mod annotating;
+mod asked;
 mod attention;
 mod certificate;
 mod certification;
@@ -10,9 +12,11 @@ mod figures;
 mod filter;
 mod highlighting;
 mod histogram;
+mod history;
 mod line_input;
 mod page;
 mod pane;
+mod presets;
 mod rows;
 mod run_state;
 mod selection;
@@ -21,22 +25,32 @@ mod tally;
 mod token_units;
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
+pub use annotating::Annotating;
+pub use asked::{AskState, Asked};
 pub use attention::{
     AttentionCursor, AttentionView, Subject, chunk_ratio, context_ratio, elsewhere, looked_at_most, mass,
 };
 pub use certificate::{CertificateFigures, CurvePoint};
 pub use certification::{Certification, Share};
 pub use comparison::{Chosen, Comparison, Partner, SecondOpinion};
-pub use dialog::{Dialog, DialogItem, ExportDialog, ExportField, ExportScope, ExportStage};
+pub use dialog::{
+    AskDialog, Dialog, DialogItem, ExportDialog, ExportField, ExportScope, ExportStage, MarkEntry,
+    MarksDialog,
+};
 pub use figures::{Figures, GroupRate, Overview, Passage, Rate, WorstAnswer};
 pub use filter::{Filter, Show, Sort};
 pub use highlighting::{CertifiedLevel, Highlighting};
 pub use histogram::Histogram;
+pub use history::History;
 pub use line_input::LineInput;
 pub use page::{Compared, Curve, OverviewList, Page, Pages};
 pub use pane::{Overlay, Pane, Strip};
+pub use presets::{
+    LONGEST_NAME, Preset, PresetAnswer, PresetFailure, PresetList, PresetQuestion, PresetRequest,
+};
 pub use rows::{Row, Rows};
 pub use run_state::{Phase, RunState, Toast, Tone};
 pub use selection::{AnswerView, Lock};
@@ -44,10 +58,12 @@ pub use sliders::{SliderEffect, SliderName};
 pub use tally::Tally;
 pub use token_units::TokenUnits;
 
-use super::action::ExportKind;
+use super::action::{ExportKind, KeyMap};
 use super::hit::Limits;
 use crate::certify::Alpha;
-use crate::evidence::{DetectorScores, Evidence, Findings, Reading, Thresholds, chosen_detector};
+use crate::evidence::{
+    AnnotatedAnswer, Annotations, DetectorScores, Evidence, Findings, Reading, Thresholds, chosen_detector,
+};
 
 /// Says what is guaranteed at a level, in plain sentences.
 pub type Guarantee = Arc<dyn Fn(Alpha) -> Vec<String> + Send + Sync>;
@@ -65,6 +81,11 @@ pub struct Model {
     pub overlay: Option<Overlay>,
     /// Lies over everything and takes all keys.
     pub dialog: Option<Dialog>,
+    /// Whether questions can be asked here, or why not.
+    pub asking: Result<(), String>,
+    pub last_question: String,
+    /// Marks of the reader.
+    pub annotating: Annotating,
     /// Choices of the last export.
     pub last_export: (ExportScope, ExportKind),
     pub thresholds: Thresholds,
@@ -103,6 +124,12 @@ pub struct Model {
     pub limits: Limits,
     /// Decisions about the selected example, as of the present thresholds.
     pub findings: Option<Findings>,
+    /// The user's keys.
+    pub keys: Arc<KeyMap>,
+    /// Thresholds as they were.
+    pub history: History,
+    /// Thresholds under a name, as they were last read.
+    pub presets: Vec<Preset>,
     /// A calibration of the highlighting, where one was given.
     pub highlighting: Option<Highlighting>,
     /// What the thresholds' beta comes to; `None` while they have none.
@@ -135,6 +162,13 @@ impl Model {
             zoom: false,
             overlay: None,
             dialog: None,
+            asking: Err("nothing answers questions here".to_owned()),
+            last_question: String::new(),
+            annotating: Annotating::new(
+                Annotations::default(),
+                Some("nothing keeps marks here".to_owned()),
+                String::new(),
+            ),
             last_export: (ExportScope::default(), ExportKind::Html),
             thresholds,
             defaults,
@@ -160,6 +194,9 @@ impl Model {
             guarantee: Vec::new(),
             limits: Limits::default(),
             findings: None,
+            keys: Arc::default(),
+            history: History::default(),
+            presets: Vec::new(),
             highlighting: None,
             certified_level: None,
             guarantee_at: guarantee,
@@ -225,12 +262,25 @@ impl Model {
         self.evidence()?.answer.as_deref()?.get(start..end)
     }
 
+    /// What is marked on the answer on the screen.
+    pub fn marked(&self) -> Option<&AnnotatedAnswer> {
+        let evidence = self.evidence()?;
+        self.annotating.of(&evidence.id, evidence.answer.as_deref()?)
+    }
+
+    /// Tokens of the selection on the screen.
+    pub fn selection(&self) -> Option<Range<usize>> {
+        let (row, anchor) = self.annotating.anchor?;
+        (row == self.selected).then(|| anchor.min(self.token)..anchor.max(self.token) + 1)
+    }
+
     /// Selects an example and puts all cursors at its start (the token cursor at its first flag).
     pub fn select(&mut self, index: usize) {
         let index = index.min(self.rows.len().saturating_sub(1));
         let other = index != self.selected;
         self.selected = index;
         if other {
+            self.annotating.anchor = None;
             self.chunk = 0;
             self.chunk_scroll = 0;
             self.token = 0;

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use super::asked::{AskState, Asked};
 use super::certification::Certification;
 use super::decisions::Decisions;
 use super::figures::{Figures, Overview};
@@ -28,6 +29,16 @@ pub struct Row {
     pub question: String,
     /// Absent until the first evidence arrives.
     pub evidence: Option<Arc<Evidence>>,
+    /// Where the answer was asked for here.
+    pub asked: Option<Asked>,
+    /// Index of the row with another answer to the same question, to be compared with this one.
+    pub sibling: Option<usize>,
+}
+
+impl Row {
+    fn new(row: usize, id: String, question: String) -> Self {
+        Self { row, id, question, evidence: None, asked: None, sibling: None }
+    }
 }
 
 /// All rows in file order, with a filtered and sorted view and cached decisions.
@@ -101,6 +112,17 @@ impl Rows {
         self.all.iter().filter_map(|row| row.evidence.clone()).collect()
     }
 
+    /// Whether there is any evidence.
+    pub fn has_evidence(&self) -> bool {
+        self.all.iter().any(|row| row.evidence.is_some())
+    }
+
+    /// Whether a row of the filtered list has a flagged span.
+    pub fn has_flagged(&self) -> bool {
+        let flagged = |index: &usize| self.tally(*index).is_some_and(|tally| tally.flagged > 0);
+        self.total().flagged > 0 && self.shown.iter().any(flagged)
+    }
+
     /// Records that could not be used.
     pub fn errors(&self) -> usize {
         self.errors
@@ -120,7 +142,7 @@ impl Rows {
     pub fn plan(&mut self, planned: Vec<Planned>) {
         for Planned { row, id, question } in planned {
             if !self.by_number.contains_key(&row) {
-                self.push(Row { row, id, question, evidence: None });
+                self.push(Row::new(row, id, question));
             }
         }
         self.advance(0);
@@ -132,7 +154,7 @@ impl Rows {
             *index
         } else {
             let (row, id, question) = (evidence.row, evidence.id.clone(), evidence.question.clone());
-            self.push(Row { row, id, question, evidence: None })
+            self.push(Row::new(row, id, question))
         };
         let evidence = Arc::new(evidence);
         let before = self.all[index].evidence.replace(Arc::clone(&evidence));
@@ -162,6 +184,47 @@ impl Rows {
                 self.groups.remove(&key);
             }
         }
+    }
+
+    /// Adds the row of a question that was asked here, after all others; returns its index.
+    pub fn ask(&mut self, question: String, asked: Asked) -> usize {
+        let row = self.by_number.keys().max().map_or(0, |last| last + 1);
+        let number = self.all.iter().filter(|row| row.asked.is_some()).count() + 1;
+        let row = Row { asked: Some(asked), ..Row::new(row, format!("asked-{number}"), question) };
+        let index = self.push(row);
+        self.advance(0);
+        index
+    }
+
+    /// Makes two rows known to each other as answers to one question.
+    pub fn pair(&mut self, one: usize, other: usize) {
+        for (row, sibling) in [(one, other), (other, one)] {
+            if let Some(row) = self.all.get_mut(row) {
+                row.sibling = Some(sibling);
+            }
+        }
+    }
+
+    /// Index of the row with this number.
+    pub fn index_of(&self, row: usize) -> Option<usize> {
+        self.by_number.get(&row).copied()
+    }
+
+    /// What a row that was asked for knows of its making.
+    pub fn asked_mut(&mut self, index: usize) -> Option<&mut Asked> {
+        self.all.get_mut(index)?.asked.as_mut()
+    }
+
+    /// Nothing more comes for the questions that are open.
+    pub fn end_asking(&mut self, reason: &str) {
+        for asked in self.all.iter_mut().filter_map(|row| row.asked.as_mut()).filter(|one| one.is_open()) {
+            asked.state = AskState::Failed(reason.to_owned());
+        }
+    }
+
+    /// Switches of all answers that are on their way.
+    pub fn open_answers(&self) -> impl Iterator<Item = &Asked> {
+        self.all.iter().filter_map(|row| row.asked.as_ref()).filter(|asked| asked.is_open())
     }
 
     /// Lets the wanted columns decide about rows worth `budget` tokens.

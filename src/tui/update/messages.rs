@@ -1,6 +1,6 @@
 //! News of the inspection.
 
-use super::fail;
+use super::{asking, fail};
 use crate::inspect::Message;
 use crate::tui::model::{CertificateFigures, Model, Phase};
 
@@ -47,12 +47,21 @@ pub fn receive(model: &mut Model, message: Message) {
             model.run.stage.clear();
             model.run.seconds_left = None;
         }
+        Message::Stopped => {
+            model.run.phase = Phase::Finished;
+            model.run.stage = "stopped".into();
+            model.run.seconds_left = None;
+        }
+        Message::Answer { row, news } => asking::receive(model, row, news),
         Message::Failed(reason) => failed(model, reason),
     }
 }
 
 /// The other side hung up. Without a last word that is a failure, unless it was asked to stop.
 pub fn ended(model: &mut Model, panic: Option<String>) {
+    if model.asking.is_ok() {
+        asking::ended(model, panic.as_deref().unwrap_or("the inspection has ended"));
+    }
     match (&model.run.phase, panic) {
         (Phase::Stopping, None) => {
             model.run.phase = Phase::Finished;
@@ -68,6 +77,9 @@ pub fn ended(model: &mut Model, panic: Option<String>) {
 }
 
 fn failed(model: &mut Model, reason: String) {
+    if model.asking.is_ok() {
+        asking::ended(model, &reason);
+    }
     fail(model, reason.clone());
     model.notices.push(reason.clone());
     model.run.phase = Phase::Failed(reason);

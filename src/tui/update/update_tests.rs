@@ -10,7 +10,7 @@ use crate::tui::hit::Target;
 use crate::tui::model::{CertifiedLevel, Highlighting, Phase, SliderName, Strip};
 
 /// An answer of ten words; those in `hot` score .9, the others .1.
-pub(super) fn evidence(row: usize, hot: std::ops::Range<usize>) -> Evidence {
+pub(in crate::tui) fn evidence(row: usize, hot: std::ops::Range<usize>) -> Evidence {
     let answer = "w0 w1 w2 w3 w4 w5 w6 w7 w8 w9";
     let raw = (0..10).map(|word| if hot.contains(&word) { 0.9 } else { 0.1 }).collect();
     Evidence {
@@ -152,12 +152,12 @@ fn a_press_on_a_track_sets_the_value_and_a_drag_beyond_its_end_stops_there() {
     let target = Target::Track(SliderName::Token);
     update(&mut model, Action::Press { target, column: 20, track: (10, 21) });
     assert_eq!((model.thresholds.token, model.focus), (0.5, Pane::Sliders));
-    update(&mut model, Action::Drag { column: 15 });
+    update(&mut model, Action::Drag { column: 15, over: None });
     assert_eq!(model.thresholds.token, 0.25);
-    update(&mut model, Action::Drag { column: 500 });
+    update(&mut model, Action::Drag { column: 500, over: None });
     assert_eq!(model.thresholds.token, 1.0);
     update(&mut model, Action::Release);
-    update(&mut model, Action::Drag { column: 12 });
+    update(&mut model, Action::Drag { column: 12, over: None });
     assert_eq!(model.thresholds.token, 1.0);
 }
 
@@ -396,7 +396,7 @@ fn a_slider_that_is_held_says_its_effect_since_it_was_taken_and_escape_puts_it_b
     settle(&mut model);
     assert_eq!((model.thresholds.token, &model.held), (0.5, &None));
     update(&mut model, press(60));
-    update(&mut model, Action::Drag { column: 110 });
+    update(&mut model, Action::Drag { column: 110, over: None });
     settle(&mut model);
     assert_eq!(model.thresholds.token, 1.0);
     let effect = model.effect(SliderName::Token).unwrap();
@@ -404,6 +404,6 @@ fn a_slider_that_is_held_says_its_effect_since_it_was_taken_and_escape_puts_it_b
     act(&mut model, Command::Back);
     assert_eq!((model.thresholds.token, model.drag), (0.5, None));
     // The pointer still moves, but holds nothing.
-    update(&mut model, Action::Drag { column: 10 });
+    update(&mut model, Action::Drag { column: 10, over: None });
     assert_eq!(model.thresholds.token, 0.5);
 }

@@ -7,13 +7,13 @@ use ratatui::style::Style;
 
 use super::words::{counted, percent, quoted};
 use super::{absent, pane_frame_with_views, sentence, spans, token_map};
-use crate::evidence::{Evidence, Findings, LabelledSpan, Reading, Status};
+use crate::evidence::{Evidence, Findings, LabelledSpan, MarkKind, Reading, Status};
 use crate::inspect::{StaleAnswer, stale_answer};
 use crate::text::visible_line;
 use crate::tui::hit::Target;
 use crate::tui::model::{AnswerView, Model, Pane, Strip, TokenUnits};
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::{Canvas, Line, Mark, Wrapped, gold_line, score_strip, wrap};
+use crate::tui::widgets::{Canvas, Line, Mark, Wrapped, gold_line, marks_line, score_strip, wrap};
 
 /// Columns before the text that name its rows.
 const GUTTER: u16 = 2;
@@ -25,6 +25,9 @@ struct Scored<'a> {
     raw: Vec<f64>,
     findings: &'a Findings,
     gold: &'a [LabelledSpan],
+    marks: &'a [crate::evidence::Mark],
+    /// Bytes that are selected to be marked.
+    selection: std::ops::Range<usize>,
     threshold: f64,
     cursor: std::ops::Range<usize>,
     locked: std::ops::Range<usize>,
@@ -35,6 +38,10 @@ struct Scored<'a> {
 impl Scored<'_> {
     fn span(&self, range: &std::ops::Range<usize>) -> Option<usize> {
         self.findings.spans.iter().position(|span| overlap(&span.range, range))
+    }
+
+    fn mark(&self, range: &std::ops::Range<usize>) -> Option<MarkKind> {
+        self.marks.iter().find(|mark| overlap(&mark.range(), range)).map(|mark| mark.kind)
     }
 
     fn is_gold(&self, range: &std::ops::Range<usize>) -> bool {
@@ -49,6 +56,9 @@ fn overlap(one: &std::ops::Range<usize>, other: &std::ops::Range<usize>) -> bool
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, with_map: bool) {
     let views = AnswerView::ALL.map(|one| (one.name(), one == model.answer_view));
     let inside = pane_frame_with_views(canvas, area, model, Pane::Answer, &views, &read_out(model));
+    if super::asked::draw(canvas, inside, model) {
+        return;
+    }
     let (Some(evidence), Some(findings)) = (model.evidence(), &model.findings) else {
         let text = if model.run.is_running() { "Not looked at yet." } else { "There is no answer to show." };
         absent(canvas, inside, text, Role::Muted);
@@ -91,6 +101,8 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, with_map: bool) 
             .map_or_else(Vec::new, |scores| scores.raw.iter().copied().map(f64::from).collect()),
         findings,
         gold: evidence.gold_spans.as_deref().unwrap_or_default(),
+        marks: model.marked().map_or(&[], |marked| &marked.marks),
+        selection: selected_bytes(model, reading),
         threshold: model.thresholds.token,
         cursor: place(model.token),
         locked: model.locked().map_or(0..0, |lock| place(lock.token)),
@@ -127,6 +139,8 @@ pub fn draw_side(canvas: &mut Canvas<'_>, area: Rect, side: &Side<'_>) -> u16 {
         raw: Vec::new(),
         findings: side.findings,
         gold: &[],
+        marks: &[],
+        selection: 0..0,
         threshold: side.threshold,
         cursor: side.cursor.map_or(0..0, place),
         locked: 0..0,
@@ -145,6 +159,15 @@ pub fn draw_side(canvas: &mut Canvas<'_>, area: Rect, side: &Side<'_>) -> u16 {
 fn span_marks(findings: &Findings) -> Vec<Mark> {
     let spans = findings.spans.iter().enumerate();
     spans.map(|(index, span)| Mark { at: span.range.end, text: format!("[{}]", index + 1) }).collect()
+}
+
+/// Bytes of the selected tokens.
+fn selected_bytes(model: &Model, reading: &Reading) -> std::ops::Range<usize> {
+    let tokens = model.selection().and_then(|tokens| reading.tokens.get(tokens));
+    match tokens.map(|tokens| (tokens.first(), tokens.last())) {
+        Some((Some([start, _]), Some([_, end]))) => *start..*end,
+        _ => 0..0,
+    }
 }
 
 /// A token without the blanks before it, which would hang at the end of the line above.
@@ -198,9 +221,11 @@ fn draw_lines(
     scored: &Scored<'_>,
 ) {
     let has_gold = |line: &Line| line.pieces.iter().any(|piece| scored.is_gold(&piece.range));
-    let gold_lines = wrapped.lines.iter().filter(|line| has_gold(line)).count();
+    let has_mark = |line: &Line| line.pieces.iter().any(|piece| scored.mark(&piece.range).is_some());
+    let marked_lines = |line: &&Line| usize::from(has_gold(line)) + usize::from(has_mark(line));
+    let gold_lines: usize = wrapped.lines.iter().map(|line| marked_lines(&line)).sum();
     let (smoothed, raw) = strips(model, wrapped.lines.len(), gold_lines, body.height);
-    let rows = |line: &Line| 1 + u16::from(has_gold(line)) + u16::from(smoothed) + u16::from(raw);
+    let rows = |line: &Line| 1 + marked_lines(&line) as u16 + u16::from(smoothed) + u16::from(raw);
     let at_cursor = |line: &Line| line.pieces.iter().any(|piece| overlap(&piece.range, &scored.cursor));
     let cursor_line = wrapped.lines.iter().position(at_cursor).unwrap_or(0);
     let first = first_line(wrapped, cursor_line, body.height, &rows);
@@ -220,6 +245,12 @@ fn draw_lines(
             let style = canvas.style(Role::Gold);
             canvas.glyph(body, 0, row, 'g', style);
             gold_line(canvas, text, row, line, &|range| scored.is_gold(&range));
+            row += 1;
+        }
+        if has_mark(line) {
+            let style = canvas.style(Role::Key);
+            canvas.glyph(body, 0, row, 'm', style);
+            marks_line(canvas, text, row, line, &|range| scored.mark(range));
             row += 1;
         }
         if smoothed {
@@ -268,7 +299,9 @@ fn draw_text(canvas: &mut Canvas<'_>, area: Rect, row: u16, line: &Line, scored:
         let style = match piece.mark {
             Some(_) => canvas.style(Role::Error),
             None if overlap(&piece.range, &scored.cursor) => canvas.style(Role::Cursor),
-            None if overlap(&piece.range, &scored.locked) => canvas.style(Role::Selected),
+            None if overlap(&piece.range, &scored.locked) || overlap(&piece.range, &scored.selection) => {
+                canvas.style(Role::Selected)
+            }
             None if at >= ends => plain,
             None => match scored.span(&piece.range).and_then(|index| scored.findings.spans.get(index)) {
                 Some(span) => span_style(canvas.theme, span.score, scored.threshold),
@@ -317,7 +350,8 @@ fn read_out(model: &Model) -> String {
 /// What the answer's scores say, and about the token under the cursor.
 fn words(model: &Model, evidence: &Evidence, reading: &Reading, findings: &Findings) -> String {
     let threshold = model.thresholds.token;
-    let mut text = stale_answer(evidence, model.thresholds.alpha).as_ref().map_or_else(String::new, stale);
+    let mut text = super::asked::marked_words(model);
+    text += &stale_answer(evidence, model.thresholds.alpha).as_ref().map_or_else(String::new, stale);
     text += &match (reading.factuality, findings.consistent, &reading.factuality_absent) {
         (Some(value), Some(true), _) => {
             format!("Consistent: factuality {value:.2} ≥ {:.2}. ", model.thresholds.factuality)

@@ -8,12 +8,17 @@ use super::words::counted;
 use super::{pane_frame, sentence};
 use crate::evidence::Status;
 use crate::tui::hit::Target;
-use crate::tui::model::{Model, Pane, Row, Show, Sort, Tally};
+use crate::tui::model::{AskState, Model, Pane, Row, Show, Sort, Tally};
 use crate::tui::theme::Role;
 use crate::tui::widgets::Canvas;
 
 /// Glyph and role of how far an example got and what was decided.
 fn status(row: &Row, tally: Option<Tally>) -> (&'static str, Role) {
+    match row.asked.as_ref().map(|asked| &asked.state) {
+        Some(AskState::Waiting) => return ("·", Role::Warning),
+        Some(AskState::Working(_)) => return ("…", Role::Warning),
+        _ => {}
+    }
     let Some(evidence) = &row.evidence else { return ("·", Role::Muted) };
     match evidence.status {
         Status::Error => ("×", Role::Error),
@@ -71,7 +76,8 @@ fn draw_row(
     let text = if selected { canvas.style(Role::Selected) } else { text };
     let mark = if marked { "*" } else { " " };
     let end = canvas.write_all(area, 1, 0, &[(glyph, style), (&count, style), (mark, text)]);
-    canvas.write(area, end, 0, &row.question, text);
+    let key = canvas.style(if selected { Role::Selected } else { Role::Key });
+    canvas.write_all(area, end, 0, &[(asked_mark(row), key), (&row.question, text)]);
     if selected {
         let bar = canvas.style(Role::Focus);
         canvas.glyph(area, 0, 0, '▌', bar);
@@ -98,6 +104,15 @@ fn read_out(model: &Model, at: usize) -> String {
     let place = (at + 1).min(shown);
     parts.push(format!("{place}/{shown}"));
     parts.join(" · ")
+}
+
+/// What stands before a question that was asked here.
+fn asked_mark(row: &Row) -> &'static str {
+    match &row.asked {
+        None => "",
+        Some(asked) if asked.trusted_only => "»✓ ",
+        Some(_) => "» ",
+    }
 }
 
 /// What the list says.
@@ -138,6 +153,7 @@ pub fn draw_strip(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
         (spans.as_str(), style),
         (row.id.as_str(), muted),
         ("  ", muted),
+        (asked_mark(row), muted),
         (row.question.as_str(), strong),
     ];
     canvas.write_all(area, 1, 0, &pieces);

@@ -2,7 +2,7 @@
 
 mod export;
 
-use super::Effect;
+use super::{Effect, annotating, asking};
 use crate::tui::action::DialogKey;
 use crate::tui::model::{Dialog, DialogItem, LineInput, Model};
 
@@ -11,7 +11,9 @@ pub use export::{at_once as export_at_once, exported, open as open_export};
 /// A key for the dialog.
 pub fn key(model: &mut Model, key: &DialogKey) -> Vec<Effect> {
     match &model.dialog {
+        Some(Dialog::Ask(_)) => asking::key(model, key),
         Some(Dialog::Export(_)) => export::key(model, key),
+        Some(Dialog::Marks(_)) => annotating::key(model, key),
         None => Vec::new(),
     }
 }
@@ -20,13 +22,15 @@ pub fn key(model: &mut Model, key: &DialogKey) -> Vec<Effect> {
 /// lost by a slip.
 pub fn press(model: &mut Model, item: DialogItem) {
     match (&mut model.dialog, item) {
+        (Some(Dialog::Ask(dialog)), item) => asking::press(dialog, item),
         (Some(Dialog::Export(dialog)), item) => export::press(dialog, item),
+        (Some(Dialog::Marks(dialog)), item) => annotating::press(dialog, item),
         (None, _) => {}
     }
 }
 
 /// Edits a line of text; `false` where the key is none of an editor.
-fn edit(input: &mut LineInput, key: &DialogKey) -> bool {
+pub(super) fn edit(input: &mut LineInput, key: &DialogKey) -> bool {
     match key {
         DialogKey::Text(text) => {
             input.insert(text);

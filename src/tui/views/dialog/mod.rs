@@ -1,6 +1,8 @@
 //! The dialog that is open: one file per question. A dialog says by itself which keys it takes.
 
+mod ask;
 mod export;
+mod marks;
 
 use ratatui::layout::Rect;
 
@@ -11,7 +13,9 @@ use crate::tui::widgets::{Canvas, width, wrap};
 
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, dialog: &Dialog) {
     match dialog {
+        Dialog::Ask(dialog) => ask::draw(canvas, area, model, dialog),
         Dialog::Export(dialog) => export::draw(canvas, area, model, dialog),
+        Dialog::Marks(dialog) => marks::draw(canvas, area, model, dialog),
     }
 }
 
