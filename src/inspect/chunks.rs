@@ -7,6 +7,7 @@ use crate::retrieval::RetrievalState;
 use super::InspectError;
 use super::certificate::Certificate;
 use super::corpus::Corpus;
+use super::given_scores::WITHOUT_SCORES;
 
 /// Where chunks and certificates come from.
 pub struct ChunkSource {
@@ -101,6 +102,7 @@ impl ChunkSource {
             .enumerate()
             .map(|(rank, passage)| {
                 let certified = match certificate {
+                    Certificate::Absent(_) if passage.score.is_none() => Err(WITHOUT_SCORES.to_owned()),
                     Certificate::Absent(reason) => Err(reason.clone()),
                     _ if rank >= *k => {
                         Err(format!("rank {} is beyond the K = {k} that the calibration is about", rank + 1))

@@ -83,7 +83,7 @@ fn agreement_words(agreement: &AnnotationAgreement) -> String {
     let share =
         |value: Option<f64>| value.map_or_else(|| "undefined".to_owned(), |value| format!("{value:.2}"));
     format!(
-        "{}: {} agreed, {} false alarms, {} missed. Agreement with these marks only, no guarantee: precision {}, \
+        "{}: {} agreed, {} false alarms, {} missed. Agreement with these marks, no more: precision {}, \
          recall {}.",
         counted(agreement.answers, "marked answer", "marked answers"),
         counted(agreement.agreed, "token", "tokens"),
