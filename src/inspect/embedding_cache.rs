@@ -1,11 +1,11 @@
 //! Embeddings of a corpus, computed once.
 
-use std::io::Write;
 use std::path::Path;
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use sha2::{Digest, Sha256};
 
+use crate::disk::{FileAccess, write_whole};
 use crate::model::{CacheDirectory, SentenceEncoder};
 use crate::retrieval::RetrievalError;
 
@@ -82,8 +82,6 @@ fn write(folder: &Path, path: &Path, embedded: &Embedded, texts: usize) -> Optio
     let metadata = std::collections::HashMap::from([(CUT.to_owned(), embedded.cut.to_string())]);
     let file = safetensors::serialize([(TENSOR, view)], Some(metadata)).ok()?;
     std::fs::create_dir_all(folder).ok()?;
-    let mut temporary = tempfile::NamedTempFile::new_in(folder).ok()?;
-    temporary.write_all(&file).ok()?;
-    temporary.persist(path).ok()?;
+    write_whole(path, &file, FileAccess::Shared).ok()?;
     Some(())
 }
