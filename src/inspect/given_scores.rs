@@ -13,10 +13,6 @@ use super::certificate::{Certificate, ScoredQuestions};
 use super::chunks::GivenCertificate;
 use super::corpus::ScoreKind;
 
-/// Why passages that have no score have no p-value.
-pub(super) const WITHOUT_SCORES: &str =
-    "the passages came with the data and without scores, so there is nothing to certify";
-
 /// Name of the retriever in calibrations of scores that came with the data.
 const RETRIEVER: &str = "given scores";
 const NAME: &str = "scores_of";
@@ -90,7 +86,7 @@ pub fn score_given(dataset: &Dataset, k: usize, settings: &LabelSettings) -> Res
 /// Whether the passages have scores of one kind, higher for better.
 fn usable(dataset: &Dataset) -> Result<(), String> {
     if !dataset.examples().flat_map(|example| &example.passages).any(|passage| passage.score.is_some()) {
-        return Err(WITHOUT_SCORES.to_owned());
+        return Err("the passages came with the data and without scores, so there is nothing to certify".to_owned());
     }
     let retrievers: BTreeSet<&str> = dataset
         .examples()
