@@ -86,7 +86,9 @@ pub fn score_given(dataset: &Dataset, k: usize, settings: &LabelSettings) -> Res
 /// Whether the passages have scores of one kind, higher for better.
 fn usable(dataset: &Dataset) -> Result<(), String> {
     if !dataset.examples().flat_map(|example| &example.passages).any(|passage| passage.score.is_some()) {
-        return Err("the passages came with the data and without scores, so there is nothing to certify".to_owned());
+        return Err(
+            "the passages came with the data and without scores, so there is nothing to certify".to_owned()
+        );
     }
     let retrievers: BTreeSet<&str> = dataset
         .examples()
