@@ -13,6 +13,9 @@ use super::error::DataError;
 use super::json::{Json, Object};
 use super::source_file::{SourceFile, Unfolded};
 
+/// Rows that cannot be read, one after the other, before the file is given up.
+const MOST_BROKEN: usize = 100;
+
 /// A file that can be read a bounded number of times: every page takes some bytes of it, and pages that claim
 /// none would be read for ever.
 struct Pages {
@@ -74,15 +77,25 @@ pub(crate) fn rows(file: &SourceFile) -> Result<Vec<Result<Object, String>>, Dat
     let rows = reader.get_row_iter(None).map_err(|error| read(std::io::Error::other(error)))?;
     let mut unfolded = Unfolded::of(file);
     let mut records = Vec::new();
+    let mut broken = 0;
     for row in rows {
         let record = row.map_err(|error| format!("not a row of Parquet: {error}")).map(|row| {
             let columns = row.get_column_iter();
             Object::new(columns.map(|(name, field)| (name.clone(), value(field))).collect()).0
         });
-        // A row that cannot be read counts too: there may be as many of them as the file likes to say.
         match &record {
-            Ok(record) => unfolded.add(record)?,
-            Err(_) => unfolded.add(&Object::default())?,
+            Ok(record) => {
+                unfolded.add(record)?;
+                broken = 0;
+            }
+            // There may be as many of them as the file likes to say.
+            Err(reason) => {
+                broken += 1;
+                if broken > MOST_BROKEN {
+                    let found = format!("{broken} rows one after the other that cannot be read: {reason}");
+                    return Err(read(std::io::Error::other(found)));
+                }
+            }
         }
         records.push(record);
     }

@@ -62,6 +62,8 @@ fn commands() -> Vec<Vec<&'static str>> {
         vec!["models", "show", "tiny"],
         vec!["ask", "data", "When is it?", "--model", "tiny", "--max-new-tokens", "8"],
         vec!["heads", "list", "heads", "--model", "tiny"],
+        vec!["keys"],
+        vec!["config"],
         vec!["schema"],
         vec!["completions", "bash"],
         vec!["man"],
@@ -122,7 +124,8 @@ fn every_command_does_the_same_in_a_network_namespace_without_routes() {
     }
     // There is really no network in there.
     let probe = Command::new("unshare").args(["-rn", "cat", "/proc/net/route"]).output().expect("unshare");
-    assert_eq!(String::from_utf8_lossy(&probe.stdout).lines().count(), 1, "only the heading of the table");
+    let routes = String::from_utf8_lossy(&probe.stdout).lines().count();
+    assert!(routes <= 1, "more than the heading of the table: {routes}");
 }
 
 #[test]
