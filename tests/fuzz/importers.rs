@@ -8,7 +8,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use ragscope::data::formats::{own, own_writer};
-use ragscope::data::{Dataset, FieldMap, Format, OpenOptions, Row};
+use ragscope::data::{Dataset, FieldMap, Format, OpenOptions, Passage, Row};
 
 use crate::engine::Target;
 use crate::mutation::Kind;
@@ -127,7 +127,10 @@ fn inspected(opened: Result<Dataset, ragscope::data::DataError>) -> String {
             Row::Example(again) => {
                 assert_eq!(again.question, example.question);
                 assert_eq!(again.answer, example.answer);
-                assert_eq!(again.passages, example.passages);
+                // A blank passage is nothing to read.
+                let filled = |passage: &&Passage| !passage.text.trim().is_empty();
+                let (ours, theirs) = (again.passages.iter(), example.passages.iter());
+                assert!(ours.filter(filled).eq(theirs.filter(filled)), "passages of {line}");
                 assert_eq!(again.gold_spans, example.gold_spans);
             }
             Row::Bad(bad) => panic!("what was written is refused: {bad}: {line}"),
