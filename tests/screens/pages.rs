@@ -85,6 +85,7 @@ fn view_snapshots(state: &str, model: &mut Model) {
     let mut settings = insta::Settings::clone_current();
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
+    settings.set_snapshot_path("../snapshots");
     settings.bind(|| {
         for (width, height) in WIDE_SIZES {
             for (name, theme) in THEMES {
