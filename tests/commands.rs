@@ -5,8 +5,12 @@
 
 mod sandbox;
 
+#[path = "commands/asking.rs"]
+mod asking;
 #[path = "commands/certification.rs"]
 mod certification;
+#[path = "commands/configuration.rs"]
+mod configuration;
 #[path = "commands/corruption.rs"]
 mod corruption;
 #[path = "commands/evidence_lines.rs"]
