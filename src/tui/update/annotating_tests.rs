@@ -56,7 +56,7 @@ fn keys_mark_what_the_cursor_is_on_or_what_is_selected() {
         ("lllllVhh-", vec!["-w3 w4 w5"]),
         ("Vl\u{1b}l+", vec!["+w2"]),
         ("VlVl+", vec!["+w2"]),
-        ("Vlll+h-", vec!["+w0 w1", "-w2 w3"]),
+        ("Vlll+h-", vec!["+w0 w1 ", "-w2 w3"]),
         ("+l+", vec!["+w0", "+w1"]),
         ("Vl+", vec!["+w0 w1"]),
         ("Vl+hx", vec![]),
