@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Effect, say};
 use crate::inspect::{AnswerNews, ChunkFilter, Request, RequestSubject};
-use crate::tui::action::DialogKey;
+use crate::tui::action::{Command, DialogKey};
 use crate::tui::model::{AskDialog, AskState, Asked, Dialog, DialogItem, LineInput, Model, Pane};
 
 use super::dialog::edit;
@@ -24,7 +24,8 @@ pub fn why_not_again(model: &Model) -> Option<String> {
         return Some("this record has no question".to_owned());
     }
     if model.row().and_then(|row| row.asked.as_ref()).is_some_and(Asked::is_open) {
-        return Some("this answer is still being written: Esc stops it".to_owned());
+        let back = model.keys.label(Command::Back);
+        return Some(format!("this answer is still being written: {back} stops it"));
     }
     if evidence.chunks.iter().all(|chunk| chunk.p_value.is_none()) {
         return Some("no passage of this example is certified, so none can be trusted".to_owned());
