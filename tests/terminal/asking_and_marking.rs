@@ -109,7 +109,7 @@ fn a_run_of_evidence_answers_no_question_and_says_why() {
     let Some(mut terminal) = Terminal::start("no asking", &["open", &run], &[]) else { return };
     terminal.wait_for(FIRST_QUESTION);
     terminal.press("a");
-    terminal.wait_for("no question can be asked");
+    terminal.wait_for("this is a run of evidence");
     terminal.press("q");
     assert_eq!(terminal.end().0, 0);
 }

@@ -63,6 +63,8 @@ fn commands() -> Vec<Vec<&'static str>> {
         vec!["ask", "data", "When is it?", "--model", "tiny", "--max-new-tokens", "8"],
         vec!["heads", "list", "heads", "--model", "tiny"],
         vec!["schema"],
+        vec!["keys"],
+        vec!["config"],
         vec!["completions", "bash"],
         vec!["man"],
         vec!["doctor", "--model", "tiny"],
@@ -122,7 +124,7 @@ fn every_command_does_the_same_in_a_network_namespace_without_routes() {
     }
     // There is really no network in there.
     let probe = Command::new("unshare").args(["-rn", "cat", "/proc/net/route"]).output().expect("unshare");
-    assert_eq!(String::from_utf8_lossy(&probe.stdout).lines().count(), 1, "only the heading of the table");
+    assert!(String::from_utf8_lossy(&probe.stdout).lines().count() <= 1, "at most the heading of the table");
 }
 
 #[test]
