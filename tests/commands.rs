@@ -9,6 +9,8 @@ mod sandbox;
 mod asking;
 #[path = "commands/certification.rs"]
 mod certification;
+#[path = "commands/configuration.rs"]
+mod configuration;
 #[path = "commands/corruption.rs"]
 mod corruption;
 #[path = "commands/evidence_lines.rs"]

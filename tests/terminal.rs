@@ -6,6 +6,8 @@ mod sandbox;
 
 #[path = "terminal/asking_and_marking.rs"]
 mod asking_and_marking;
+#[path = "terminal/configuration.rs"]
+mod configuration;
 #[path = "terminal/endings.rs"]
 mod endings;
 #[path = "terminal/harness.rs"]

@@ -13,7 +13,7 @@ fn marks_are_kept_beside_the_run_and_are_there_again() {
     };
     terminal.wait_for(FIRST_QUESTION);
     // Four tokens selected and marked, the word at the end marked, one mark undone and made again.
-    terminal.press("3gvlll");
+    terminal.press("3gVlll");
     terminal.wait_for("4 tokens selected");
     terminal.press("+");
     terminal.wait_for("1 missed");
@@ -92,7 +92,7 @@ fn a_question_of_ones_own_is_answered_on_the_screen() {
     terminal.wait_for("Nothing is marked yet");
     terminal.press("\u{1b}");
     terminal.wait("the answer again", |screen| !screen.contents().contains("Nothing is marked yet"));
-    terminal.press("3v");
+    terminal.press("3V");
     terminal.wait_for("no part of the data");
     // Without a certificate nothing is trusted, and the key says so.
     terminal.press("T");

@@ -1,57 +1,16 @@
 //! Every command with its keys, where they work and what they do.
 
+mod keys;
 mod pages;
 
-use ratatui::crossterm::event::{KeyCode, KeyModifiers};
+use ratatui::crossterm::event::KeyCode;
 
-use super::{Command, Context, Entry, ExportKind, Key};
+use super::{Command, Entry, ExportKind};
 use crate::tui::model::{Page, Pane};
-
-const fn plain(c: char) -> Key {
-    Key { code: KeyCode::Char(c), modifiers: KeyModifiers::NONE }
-}
-
-const fn control(c: char) -> Key {
-    Key { code: KeyCode::Char(c), modifiers: KeyModifiers::CONTROL }
-}
-
-const fn named(code: KeyCode) -> Key {
-    Key { code, modifiers: KeyModifiers::NONE }
-}
-
-const fn shifted(code: KeyCode) -> Key {
-    Key { code, modifiers: KeyModifiers::SHIFT }
-}
-
-const fn entry(
-    context: Context,
-    name: &'static str,
-    command: Command,
-    keys: &'static [Key],
-    hint: Option<&'static str>,
-    help: &'static str,
-) -> Entry {
-    Entry { name, command, keys, context, help, hint }
-}
-
-const ANYWHERE: Context = Context::Anywhere;
-const EXAMPLES: Context = Context::Pane(Pane::Examples);
-const CHUNKS: Context = Context::Pane(Pane::Chunks);
-const ANSWER: Context = Context::Pane(Pane::Answer);
-const ATTENTION: Context = Context::Pane(Pane::Attention);
-const SLIDERS: Context = Context::Pane(Pane::Sliders);
-const OVERLAY: Context = Context::Overlay;
-
-const UP: &[Key] = &[plain('k'), named(KeyCode::Up)];
-const DOWN: &[Key] = &[plain('j'), named(KeyCode::Down)];
-const LEFT: &[Key] = &[plain('h'), named(KeyCode::Left)];
-const RIGHT: &[Key] = &[plain('l'), named(KeyCode::Right)];
-const FIRST: &[Key] = &[plain('g'), named(KeyCode::Home)];
-const LAST: &[Key] = &[plain('G'), named(KeyCode::End)];
-const HALF_DOWN: &[Key] = &[control('d')];
-const HALF_UP: &[Key] = &[control('u')];
-const PAGE_DOWN: &[Key] = &[named(KeyCode::PageDown)];
-const PAGE_UP: &[Key] = &[named(KeyCode::PageUp)];
+use keys::{
+    ANSWER, ANYWHERE, ATTENTION, CHUNKS, DOWN, EXAMPLES, FIRST, HALF_DOWN, HALF_UP, LAST, LEFT, OVERLAY,
+    PAGE_DOWN, PAGE_UP, PRESETS, PROMPT, QUESTION, RIGHT, SLIDERS, UP, control, entry, named, plain, shifted,
+};
 
 /// Every command with its keys. Within a context no key stands twice (a test says so).
 pub static ACTIONS: &[Entry] = &joined::<{ PANES.len() + pages::PAGES.len() }>(&[PANES, pages::PAGES]);
@@ -156,7 +115,7 @@ const PANES: &[Entry] = &[
         ANSWER,
         "select-tokens",
         Command::SelectTokens,
-        &[plain('v')],
+        &[plain('V')],
         Some("select"),
         "select tokens from here on, to mark them; again: give it up",
     ),
@@ -310,6 +269,86 @@ const PANES: &[Entry] = &[
     entry(OVERLAY, "overlay-first", Command::First, FIRST, None, "to the top"),
     entry(OVERLAY, "overlay-last", Command::Last, LAST, None, "to the end"),
     entry(OVERLAY, "overlay-search", Command::Search, &[plain('/')], Some("search"), "search the help"),
+    // Presets, questions, prompts.
+    entry(PRESETS, "preset-down", Command::Down, DOWN, None, "next preset"),
+    entry(PRESETS, "preset-up", Command::Up, UP, None, "previous preset"),
+    entry(PRESETS, "preset-first", Command::First, FIRST, None, "first preset"),
+    entry(PRESETS, "preset-last", Command::Last, LAST, None, "last preset"),
+    entry(
+        PRESETS,
+        "preset-use",
+        Command::Open,
+        &[named(KeyCode::Enter)],
+        Some("use"),
+        "set the thresholds to this preset's",
+    ),
+    entry(
+        PRESETS,
+        "preset-add",
+        Command::SavePreset,
+        &[plain('s')],
+        Some("save present"),
+        "save the present thresholds under a name",
+    ),
+    entry(
+        PRESETS,
+        "preset-delete",
+        Command::DeletePreset,
+        &[plain('d'), named(KeyCode::Delete)],
+        Some("delete"),
+        "delete this preset, after a question",
+    ),
+    entry(QUESTION, "question-yes", Command::Yes, &[plain('y')], Some("yes"), "yes"),
+    entry(
+        QUESTION,
+        "question-no",
+        Command::No,
+        &[plain('n'), named(KeyCode::Esc)],
+        Some("no"),
+        "no: nothing changes",
+    ),
+    entry(
+        PROMPT,
+        "prompt-accept",
+        Command::Accept,
+        &[named(KeyCode::Enter)],
+        None,
+        "take what was typed or chosen",
+    ),
+    entry(PROMPT, "prompt-leave", Command::Back, &[named(KeyCode::Esc)], None, "back to what was before"),
+    entry(
+        PROMPT,
+        "prompt-erase",
+        Command::Erase,
+        &[named(KeyCode::Backspace)],
+        None,
+        "take the last character away",
+    ),
+    entry(
+        PROMPT,
+        "prompt-down",
+        Command::Down,
+        &[named(KeyCode::Down), control('n')],
+        None,
+        "next line of what the prompt found",
+    ),
+    entry(
+        PROMPT,
+        "prompt-up",
+        Command::Up,
+        &[named(KeyCode::Up), control('p')],
+        None,
+        "previous line of what the prompt found",
+    ),
+    entry(
+        PROMPT,
+        "prompt-page-down",
+        Command::PageDown,
+        PAGE_DOWN,
+        None,
+        "a page down in what the prompt found",
+    ),
+    entry(PROMPT, "prompt-page-up", Command::PageUp, PAGE_UP, None, "a page up in what the prompt found"),
     entry(ANYWHERE, "next-span", Command::NextSpan, &[plain(']')], Some("span"), "next flagged span"),
     entry(ANYWHERE, "previous-span", Command::PreviousSpan, &[plain('[')], None, "previous flagged span"),
     entry(
@@ -336,6 +375,48 @@ const PANES: &[Entry] = &[
         Some("filter"),
         "filter the examples by id or question",
     ),
+    // Discovery, undo, presets.
+    entry(
+        ANYWHERE,
+        "palette",
+        Command::Palette,
+        &[plain(':')],
+        Some("actions"),
+        "find any action by its name and do it",
+    ),
+    entry(
+        ANYWHERE,
+        "undo",
+        Command::Undo,
+        &[plain('u')],
+        Some("undo"),
+        "take the last change of a threshold back",
+    ),
+    entry(
+        ANYWHERE,
+        "redo",
+        Command::Redo,
+        &[control('r')],
+        None,
+        "make the change of a threshold again that was taken back",
+    ),
+    entry(
+        ANYWHERE,
+        "presets",
+        Command::Presets,
+        &[plain('p')],
+        None,
+        "thresholds saved under a name: use, save, delete",
+    ),
+    entry(
+        ANYWHERE,
+        "preset-save",
+        Command::SavePreset,
+        &[plain('P')],
+        None,
+        "save the present thresholds under a name",
+    ),
+    // Pages and the lock.
     entry(
         ANYWHERE,
         "overview",
