@@ -9,6 +9,9 @@ use crate::tui::model::{AskDialog, AskState, Asked, Dialog, DialogItem, LineInpu
 
 use super::dialog::edit;
 
+/// Said while a question waits.
+const QUEUED: &str = "queued: the model finishes the answer that it reads, then yours comes";
+
 /// Why no question can be asked now; `None`: one can.
 pub fn why_not_ask(model: &Model) -> Option<String> {
     model.asking.as_ref().err().cloned()
@@ -117,7 +120,7 @@ fn ask(
     let Some(row) = model.row() else { return (index, Vec::new()) };
     let request = Request { row: row.row, id: row.id.clone(), subject, filter, cancel };
     if model.run.is_running() {
-        say(model, "queued: the model finishes the answer that it reads, then yours comes");
+        say(model, QUEUED);
     }
     (index, vec![Effect::Ask(request)])
 }
@@ -135,7 +138,14 @@ pub fn receive(model: &mut Model, row: usize, news: AnswerNews) {
     let Some(index) = model.rows.index_of(row) else { return };
     let Some(asked) = model.rows.asked_mut(index) else { return };
     match news {
-        AnswerNews::Stage(stage) => asked.state = AskState::Working(stage),
+        AnswerNews::Stage(stage) => {
+            asked.state = AskState::Working(stage);
+            // Its turn has come.
+            if model.toast.as_ref().is_some_and(|toast| toast.text == QUEUED) {
+                model.toast = None;
+            }
+            return;
+        }
         AnswerNews::Piece(piece) => asked.streamed.push_str(&piece),
         AnswerNews::Done => asked.state = AskState::Done,
         AnswerNews::Failed(reason) => asked.state = AskState::Failed(reason),
