@@ -7,6 +7,8 @@ mod sandbox;
 
 #[path = "commands/certification.rs"]
 mod certification;
+#[path = "commands/configuration.rs"]
+mod configuration;
 #[path = "commands/corruption.rs"]
 mod corruption;
 #[path = "commands/evidence_lines.rs"]

@@ -6,6 +6,8 @@
 mod demo;
 #[path = "screens/dialogs.rs"]
 mod dialogs;
+#[path = "screens/discovery.rs"]
+mod discovery;
 #[path = "screens/dump.rs"]
 mod dump;
 #[path = "screens/gallery.rs"]
@@ -100,11 +102,15 @@ const SIZES: [(u16, u16); 4] = [(80, 24), (120, 40), (200, 60), (60, 16)];
 const THEMES: [(&str, Theme); 3] = [("dark", Theme::DARK), ("light", Theme::LIGHT), ("mono", Theme::MONO)];
 
 fn snapshots(state: &str, model: &mut Model) {
+    snapshots_at(&SIZES, state, model);
+}
+
+fn snapshots_at(sizes: &[(u16, u16)], state: &str, model: &mut Model) {
     let mut settings = insta::Settings::clone_current();
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     settings.bind(|| {
-        for (width, height) in SIZES {
+        for &(width, height) in sizes {
             for (name, theme) in THEMES {
                 let (buffer, _) = screen(model, &theme, width, height);
                 insta::assert_snapshot!(format!("{state}_{width}x{height}_{name}"), dump::dump(&buffer));
@@ -187,7 +193,15 @@ fn states() -> Vec<Model> {
                 states.push(model);
             }
         }
-        for command in [Command::Help, Command::Notices, Command::Search, Command::TypeNumber] {
+        for command in [
+            Command::Help,
+            Command::Notices,
+            Command::Search,
+            Command::TypeNumber,
+            Command::Palette,
+            Command::Presets,
+            Command::SavePreset,
+        ] {
             let mut model = make();
             act(&mut model, command);
             states.push(model);
@@ -433,9 +447,11 @@ fn the_readme_picture_is_the_screen_of_the_demo() {
 }
 
 fn gallery_screens() -> Vec<gallery::Shown> {
-    gallery::all(&complete, &|model, command| drop(act(model, command)), &|model, theme, width, height| {
-        screen(model, theme, width, height).0
-    })
+    gallery::all(
+        &pages::certified,
+        &|model, command| drop(act(model, command)),
+        &|model, theme, width, height| screen(model, theme, width, height).0,
+    )
 }
 
 /// `RAGSCOPE_BLESS=1` writes the gallery anew.
@@ -524,5 +540,6 @@ fn pictures() {
                 }
             }
         }
+        discovery::pictures(&folder, name, &theme);
     }
 }

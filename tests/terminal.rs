@@ -4,6 +4,8 @@
 
 mod sandbox;
 
+#[path = "terminal/configuration.rs"]
+mod configuration;
 #[path = "terminal/endings.rs"]
 mod endings;
 #[path = "terminal/harness.rs"]

@@ -78,7 +78,9 @@ pub fn run(shared: &Shared, arguments: &AskArguments) -> Outcome {
     let row = dataset.rows.len();
     let plan = arguments.inspection.plan(shared, dataset)?;
     let location = ModelLocation::parse(plan.model.as_deref(), &plan.cache).map_err(Failure::model)?;
-    let model = LanguageModel::open_on(&location, &plan.cache, plan.placement).map_err(Failure::model)?;
+    let model = LanguageModel::open_on(&location, &plan.cache, plan.placement)
+        .map_err(Failure::model)?
+        .reading_at_most(plan.context);
     let mut inspector = inspector(&plan, &model, false)?;
     let cancel = cancel_on_interrupt();
     let filter =

@@ -13,7 +13,7 @@ use crate::text::visible_path;
 use super::report_context::certificate_in;
 use super::session::failure_of;
 use super::thresholds::ThresholdArguments;
-use super::{Failure, Outcome, output};
+use super::{Failure, Outcome, Shared, output};
 
 /// Options of `ragscope check`. Limits are shares (5%, 0.05) or counts (whole numbers).
 #[derive(Debug, Args)]
@@ -135,7 +135,7 @@ impl Counts {
 }
 
 /// Reads the run, decides, says of every limit whether it is met.
-pub fn run(arguments: &CheckArguments) -> Outcome {
+pub fn run(shared: &Shared, arguments: &CheckArguments) -> Outcome {
     let (evidence, torn) = read_run(&arguments.run).map_err(Failure::input)?;
     let run = visible_path(&arguments.run);
     if let Some(torn) = torn {
@@ -145,7 +145,7 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
     }
     let defaults =
         HeadFiles::read(&HeadSource::Shipped).and_then(|files| files.thresholds()).map_err(failure_of)?;
-    let thresholds = arguments.thresholds.over(&defaults)?;
+    let thresholds = arguments.thresholds.over(&shared.thresholds(&defaults))?;
     let limits = checked(arguments, &evidence, &Counts::of(&evidence, &thresholds));
     if limits.is_empty() {
         return Err(Failure::Usage(

@@ -21,7 +21,8 @@ pub fn run(shared: &Shared) -> Outcome {
     let folder = sample_data(&cache)?;
     let dataset = Dataset::open(&folder, &OpenOptions::default()).map_err(Failure::input)?;
     let heads = head_source(shared);
-    let thresholds = HeadFiles::read(&heads).and_then(|files| files.thresholds()).map_err(failure_of)?;
+    let own = HeadFiles::read(&heads).and_then(|files| files.thresholds()).map_err(failure_of)?;
+    let thresholds = shared.thresholds(&own);
     let plan = Plan {
         model: shared.model.clone(),
         placement: shared.placement()?,
@@ -29,6 +30,7 @@ pub fn run(shared: &Shared) -> Outcome {
         heads,
         ..Plan::new(dataset, cache)
     };
+    let plan = Plan { top_k: shared.configuration.count("top_k").unwrap_or(plan.top_k), ..plan };
     let showing = Showing {
         title: "ragscope on its sample data".to_owned(),
         command: "ragscope open sample_data".to_owned(),

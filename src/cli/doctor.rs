@@ -1,6 +1,7 @@
 //! `ragscope doctor`: what is found on this machine.
 
 use std::io::IsTerminal;
+use std::path::Path;
 
 use clap::Args;
 use serde::Serialize;
@@ -9,6 +10,8 @@ use crate::inspect::HeadFiles;
 use crate::model::{ModelLocation, PipCommand, TextModelFacts};
 use crate::tui::ColourDepth;
 
+use super::config::{ConfigurationFolder, preset_count};
+use super::keys::key_map_in;
 use super::log::log;
 use super::models::cache_directory;
 use super::open::head_source;
@@ -30,8 +33,9 @@ struct Finding {
 }
 
 /// Looks and tells; nothing is changed and nothing is fetched.
-pub fn run(shared: &Shared, arguments: &DoctorArguments) -> Outcome {
-    let findings = findings(shared);
+pub fn run(shared: &Shared, configured: &Outcome, arguments: &DoctorArguments) -> Outcome {
+    let mut findings = configuration(shared, configured);
+    findings.extend(machine(shared));
     if arguments.json {
         return output::print_json(&findings);
     }
@@ -55,7 +59,38 @@ fn log_found() -> Result<String, String> {
     }
 }
 
-fn findings(shared: &Shared) -> Vec<Finding> {
+/// Where the configuration lies, and whether it fits.
+fn configuration(shared: &Shared, configured: &Outcome) -> Vec<Finding> {
+    let found = |what, found: Result<String, String>| Finding {
+        what,
+        fine: found.is_ok(),
+        found: found.unwrap_or_else(|problem| problem),
+    };
+    // After a failure the layers are empty, but the folder can still be told.
+    let folder = ConfigurationFolder::from_environment(&|name| std::env::var_os(name));
+    let Some(folder) = folder else {
+        return vec![found("configured", Err("there is no home; set RAGSCOPE_CONFIG_DIR".to_owned()))];
+    };
+    let told = |path: &Path, otherwise: String| {
+        let is_there = if path.exists() { otherwise } else { "not there".to_owned() };
+        format!("{} ({is_there})", path.display())
+    };
+    let settings = match configured {
+        Ok(()) => {
+            let count = shared.configuration.count_from_file();
+            Ok(told(&folder.settings(), format!("{count} settings hold")))
+        }
+        Err(failure) => Err(failure.message()),
+    };
+    let keys = match key_map_in(&folder) {
+        Ok((_, warnings)) => Ok(told(&folder.keys(), format!("fits, {} warnings", warnings.len()))),
+        Err(failure) => Err(failure.message()),
+    };
+    let presets = preset_count(&folder).map(|count| told(&folder.presets(), format!("{count} presets")));
+    vec![found("settings", settings), found("keys", keys), found("presets", presets)]
+}
+
+fn machine(shared: &Shared) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut add = |what, found: Result<String, String>| {
         let fine = found.is_ok();

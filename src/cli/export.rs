@@ -60,22 +60,26 @@ fn resolved(name: &str, home: Option<PathBuf>) -> PathBuf {
 }
 
 fn put(path: PathBuf, bytes: &[u8], force: bool) -> Result<PathBuf, ExportFailure> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        return Err(ExportFailure::Failed(format!(
+            "the folder {} is not there: make it, or type another name",
+            folder.display()
+        )));
+    }
     match output::write_new(&path, bytes, force) {
         Ok(()) => Ok(path),
         // Somebody else made it between the look and the writing.
         Err(_) if !force && path.exists() => Err(ExportFailure::Exists(path)),
         Err(failure) => {
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            let next = match folder {
-                Some(folder) if !folder.is_dir() => {
-                    format!("the folder {} is not there: make it, or type another name", folder.display())
-                }
-                _ => format!(
-                    "type a name in a folder that you may write to, for example {}",
-                    std::env::temp_dir().join(path.file_name().unwrap_or_default()).display()
-                ),
-            };
-            Err(ExportFailure::Failed(format!("{}; {next}", failure.message())))
+            // The temporary file that was tried first means nothing to anyone.
+            let message = failure.message();
+            let reason = message.split(" at path ").next().unwrap_or_default();
+            let elsewhere = std::env::temp_dir().join(path.file_name().unwrap_or_default());
+            Err(ExportFailure::Failed(format!(
+                "{reason}; type a name in a folder that you may write to, for example {}",
+                elsewhere.display()
+            )))
         }
     }
 }

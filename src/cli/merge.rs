@@ -20,7 +20,7 @@ use crate::text::visible_path;
 
 use super::session::failure_of;
 use super::thresholds::ThresholdArguments;
-use super::{Failure, Outcome, output};
+use super::{Failure, Outcome, Shared, output};
 
 /// Options of `ragscope merge`.
 #[derive(Debug, Args)]
@@ -63,7 +63,7 @@ struct Figures {
 }
 
 /// Reads every shard, refuses what does not belong together, writes the lines in order of row.
-pub fn run(arguments: &MergeArguments) -> Outcome {
+pub fn run(shared: &Shared, arguments: &MergeArguments) -> Outcome {
     let to_stdout = arguments.output.as_os_str() == "-";
     if to_stdout && arguments.json {
         return Err(Failure::Usage(
@@ -72,7 +72,7 @@ pub fn run(arguments: &MergeArguments) -> Outcome {
     }
     let defaults =
         HeadFiles::read(&HeadSource::Shipped).and_then(|files| files.thresholds()).map_err(failure_of)?;
-    let thresholds = arguments.thresholds.over(&defaults)?;
+    let thresholds = arguments.thresholds.over(&shared.thresholds(&defaults))?;
     let mut pool = Pool::default();
     for at in 0..arguments.runs.len() {
         pool.read(&arguments.runs, at, &thresholds)?;

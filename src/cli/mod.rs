@@ -5,12 +5,16 @@ use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
+use crate::certify::Alpha;
+use crate::evidence::Thresholds;
 use crate::model::{DeviceChoice, NumberType, Placement};
+use crate::tui::{Borders, ColourDepth, Scale, ThemeChoice};
 
 mod ask;
 mod certify;
 mod check;
 mod completions;
+mod config;
 mod convert;
 mod corrupt;
 mod data_set;
@@ -22,6 +26,7 @@ mod failure;
 mod features;
 mod heads;
 mod highlighting;
+mod keys;
 mod lab;
 mod log;
 mod merge;
@@ -39,6 +44,7 @@ mod signals;
 mod thresholds;
 mod train;
 
+use config::{Configuration, Value};
 pub use failure::{Failure, Outcome};
 
 /// Inspects retrieval-augmented generation: which chunks can be kept, which answer tokens nothing
@@ -63,30 +69,103 @@ pub struct Shared {
     #[arg(long, global = true, value_name = "DIRECTORY")]
     pub heads: Option<PathBuf>,
     /// Where the model computes: auto, cpu, cuda:N or metal; auto takes the first GPU that this build knows and
-    /// that answers. `cpu:tensors` computes the GPUs' way on the CPU: slow, only to check that way.
-    #[arg(long, global = true, value_name = "DEVICE", default_value = "auto",
-          value_parser = str::parse::<DeviceChoice>)]
-    pub device: DeviceChoice,
-    /// Numbers of weights, keys and values: auto (f32), f32, bf16 or f16; half precision on GPUs only.
-    #[arg(long, global = true, value_name = "TYPE", default_value = "auto",
-          value_parser = str::parse::<NumberType>)]
-    pub dtype: NumberType,
-    /// Colours of the terminal inspector: auto, dark, light, colour-blind (or colour-blind-dark, -light), mono.
-    #[arg(long, global = true, value_name = "THEME", default_value = "auto")]
-    pub theme: String,
-    /// Lines and marks of the terminal inspector: auto, unicode, or ascii where the terminal draws lines wrongly.
-    #[arg(long, global = true, value_name = "BORDERS", default_value = "auto")]
-    pub borders: String,
+    /// that answers. `cpu:tensors` computes the GPUs' way on the CPU: slow, only to check that way
+    /// [default: auto].
+    #[arg(long, global = true, value_name = "DEVICE")]
+    pub device: Option<String>,
+    /// Numbers of weights, keys and values: auto (f32), f32, bf16 or f16; half precision on GPUs only
+    /// [default: auto].
+    #[arg(long, global = true, value_name = "TYPE")]
+    pub dtype: Option<String>,
+    /// Theme of the terminal inspector: auto, dark, light, colour-blind (or colour-blind-dark, -light), mono
+    /// [default: auto].
+    #[arg(long, global = true, value_name = "THEME")]
+    pub theme: Option<String>,
+    /// Lines and marks of the terminal inspector: auto, unicode, or ascii where the terminal draws lines
+    /// wrongly [default: auto].
+    #[arg(long, global = true, value_name = "BORDERS")]
+    pub borders: Option<String>,
+    /// Colours of the terminal inspector: auto, true, 256, 16 or none [default: auto].
+    #[arg(long, global = true, value_name = "COLOURS")]
+    pub colour: Option<String>,
+    /// All layers of the configuration, the command line over the others.
+    #[arg(skip)]
+    pub configuration: Configuration,
 }
 
 impl Shared {
+    /// Puts what the options say over file and environment, and what those say under the options.
+    fn configure(&mut self) -> Outcome {
+        let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+        let names: Vec<String> = names.filter(|name| name.starts_with("RAGSCOPE_")).collect();
+        let mut configuration = Configuration::load(&|name| std::env::var_os(name), &names)?;
+        let heads = self.heads.as_ref().map(|path| path.to_string_lossy().into_owned());
+        for (name, value) in [
+            ("model", &self.model),
+            ("heads", &heads),
+            ("device", &self.device),
+            ("dtype", &self.dtype),
+            ("theme", &self.theme),
+            ("borders", &self.borders),
+            ("colour", &self.colour),
+        ] {
+            configuration.say(name, value.clone().map(Value::Text))?;
+        }
+        self.model = configuration.text("model").map(str::to_owned);
+        // What the command line said stays as it is: a path need be no text.
+        self.heads = self.heads.take().or_else(|| configuration.text("heads").map(PathBuf::from));
+        self.configuration = configuration;
+        Ok(())
+    }
+
     /// Where the model goes; what this build can never do is a fault of the command line.
     pub fn placement(&self) -> Outcome<Placement> {
-        let placement = Placement { device: self.device, dtype: self.dtype };
+        let placement = Placement {
+            device: self.chosen::<DeviceChoice>("device"),
+            dtype: self.chosen::<NumberType>("dtype"),
+        };
         match placement.check() {
             Ok(()) => Ok(placement),
             Err(error) => Err(Failure::Usage(format!("--device, --dtype: {error}"))),
         }
+    }
+
+    /// The theme of the inspector.
+    pub fn theme(&self) -> ThemeChoice {
+        self.chosen("theme")
+    }
+
+    /// Lines and marks of the inspector.
+    pub fn borders(&self) -> Borders {
+        self.chosen("borders")
+    }
+
+    /// Colours of the terminal; `None`: to be found out.
+    pub fn depth(&self) -> Option<ColourDepth> {
+        self.configuration.text("colour").and_then(|name| ColourDepth::named(name).ok().flatten())
+    }
+
+    /// Colours of the heat maps.
+    pub fn scale(&self) -> Scale {
+        self.chosen("scale")
+    }
+
+    /// Thresholds where the command line says nothing: the built-in ones, or those of the configuration.
+    pub fn thresholds(&self, built_in: &Thresholds) -> Thresholds {
+        let mut thresholds = built_in.clone();
+        let number = |name| self.configuration.number(name);
+        if let Some(alpha) = number("alpha") {
+            thresholds.alpha = Alpha::from_thousandths((alpha * 1000.0).round() as u16);
+        }
+        thresholds.token = number("token_threshold").unwrap_or(thresholds.token);
+        thresholds.rho = number("rho").unwrap_or(thresholds.rho);
+        thresholds.factuality = number("factuality").unwrap_or(thresholds.factuality);
+        thresholds
+    }
+
+    /// A word of the configuration as what it means; every layer has checked it.
+    fn chosen<T: std::str::FromStr + Default>(&self, name: &str) -> T {
+        self.configuration.text(name).and_then(|word| word.parse().ok()).unwrap_or_default()
     }
 }
 
@@ -124,11 +203,15 @@ enum Command {
     Models(models::ModelsArguments),
     /// Print the JSON Schema of evidence, reports or thresholds
     Schema(schema::SchemaArguments),
+    /// Print every key of the inspector, or check a key map
+    Keys(keys::KeysArguments),
+    /// Print the configuration that holds: built in, file, environment, command line
+    Config(config::ConfigArguments),
     /// Print the completions of a shell
     Completions(completions::CompletionsArguments),
     /// Print the manual page, or write the pages of all commands
     Man(completions::ManArguments),
-    /// Say what is found on this machine: cache, models, heads, terminal
+    /// Say what is found on this machine: configuration, cache, models, heads, terminal
     Doctor(doctor::DoctorArguments),
 }
 
@@ -150,7 +233,7 @@ pub fn main() -> ExitCode {
     if let Err(error) = color_eyre::install() {
         output::tell(&format!("ragscope: {error}"));
     }
-    let CommandLine { shared, command } = match CommandLine::try_parse() {
+    let CommandLine { mut shared, command } = match CommandLine::try_parse() {
         Ok(line) => line,
         Err(error) => return refused(&error),
     };
@@ -161,7 +244,11 @@ pub fn main() -> ExitCode {
         .find(|word| CommandLine::command().find_subcommand(word).is_some());
     let name = name.unwrap_or_else(|| "the inspector".to_owned());
     log::told(log::Level::Info, format!("ragscope {} begins: {name}", env!("CARGO_PKG_VERSION")));
+    let configured = shared.configure();
     let outcome = match command {
+        // It says itself what is wrong with the configuration.
+        Some(Command::Doctor(arguments)) => doctor::run(&shared, &configured, &arguments),
+        _ if configured.is_err() => configured,
         None => demo::run(&shared),
         Some(Command::Open(arguments)) => open::run(&shared, &arguments),
         Some(Command::Ask(arguments)) => ask::run(&shared, &arguments),
@@ -171,17 +258,18 @@ pub fn main() -> ExitCode {
         Some(Command::Corrupt(arguments)) => corrupt::run(&arguments),
         Some(Command::Train(arguments)) => train::run(&shared, &arguments),
         Some(Command::Score(arguments)) => score::run(&shared, &arguments),
-        Some(Command::Merge(arguments)) => merge::run(&arguments),
-        Some(Command::Check(arguments)) => check::run(&arguments),
+        Some(Command::Merge(arguments)) => merge::run(&shared, &arguments),
+        Some(Command::Check(arguments)) => check::run(&shared, &arguments),
         Some(Command::Eval(arguments)) => eval::run(&shared, &arguments),
         Some(Command::Lab(arguments)) => lab::run(&shared, &arguments),
-        Some(Command::Report(arguments)) => report::run(&arguments),
+        Some(Command::Report(arguments)) => report::run(&shared, &arguments),
         Some(Command::Heads(arguments)) => heads::run(&shared, &arguments),
         Some(Command::Models(arguments)) => models::run(&shared, &arguments),
         Some(Command::Schema(arguments)) => schema::run(&arguments),
+        Some(Command::Keys(arguments)) => keys::run(&shared, &arguments),
+        Some(Command::Config(arguments)) => config::run(&shared, &arguments),
         Some(Command::Completions(arguments)) => completions::completions(&arguments),
         Some(Command::Man(arguments)) => completions::man(&arguments),
-        Some(Command::Doctor(arguments)) => doctor::run(&shared, &arguments),
     };
     match outcome {
         Ok(()) => {

@@ -58,6 +58,12 @@ pub struct InspectionArguments {
 }
 
 impl InspectionArguments {
+    /// Whether the data are searched for on a server and calibrate themselves: then all of them are needed.
+    #[must_use]
+    pub fn calibrates_on_server(&self) -> bool {
+        self.calibration.is_none() && self.retriever.is_server()
+    }
+
     /// A plan for `dataset`.
     pub fn plan(&self, shared: &Shared, dataset: Dataset) -> Outcome<Plan> {
         let calibration = self.calibration.as_deref().map(read_calibration).transpose()?;
@@ -67,7 +73,12 @@ impl InspectionArguments {
             model: shared.model.clone(),
             placement: shared.placement()?,
             heads: head_source(shared),
-            top_k: self.top_k.map(usize::from).or(calibrated_k).unwrap_or(defaults.top_k),
+            top_k: self
+                .top_k
+                .map(usize::from)
+                .or(calibrated_k)
+                .or(shared.configuration.count("top_k"))
+                .unwrap_or(defaults.top_k),
             retriever: self.retriever.settings(calibration.as_ref())?,
             given_scores: self.retriever.given_scores.clone(),
             calibration,
@@ -81,8 +92,9 @@ impl InspectionArguments {
 pub fn run(shared: &Shared, arguments: &OpenArguments) -> Outcome {
     let path = &arguments.path;
     let shown = crate::text::visible_path(path);
-    let defaults =
+    let own =
         HeadFiles::read(&head_source(shared)).and_then(|files| files.thresholds()).map_err(failure_of)?;
+    let defaults = shared.thresholds(&own);
     let mut thresholds = arguments.thresholds.over(&defaults)?;
     let highlighting = arguments.highlighting.read(&mut thresholds)?;
     let showing = Showing {

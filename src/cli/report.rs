@@ -11,7 +11,7 @@ use crate::report::{Report, exports, html, json, markdown, plain};
 use super::report_context::{certificate_in, context, run_facts, with_highlighting};
 use super::session::failure_of;
 use super::thresholds::{HighlightingThreshold, ThresholdArguments, shell_word};
-use super::{Failure, Outcome, output};
+use super::{Failure, Outcome, Shared, output};
 
 mod verify;
 
@@ -68,7 +68,7 @@ impl Face {
 }
 
 /// Reads the run, decides, writes.
-pub fn run(arguments: &ReportArguments) -> Outcome {
+pub fn run(shared: &Shared, arguments: &ReportArguments) -> Outcome {
     let run = read_hashed_run(&arguments.run).map_err(Failure::input)?;
     if let Some(notice) = &run.notice {
         output::tell(&format!("note: {notice}"));
@@ -79,7 +79,7 @@ pub fn run(arguments: &ReportArguments) -> Outcome {
     let evidence = run.evidence;
     let defaults: Thresholds =
         HeadFiles::read(&HeadSource::Shipped).and_then(|files| files.thresholds()).map_err(failure_of)?;
-    let mut thresholds = arguments.thresholds.over(&defaults)?;
+    let mut thresholds = arguments.thresholds.over(&shared.thresholds(&defaults))?;
     let highlighting = arguments.highlighting.apply(&mut thresholds, &evidence)?;
     let shown = crate::text::visible_path(&arguments.run);
     let mut context = context(

@@ -52,6 +52,12 @@ pub struct RetrieverArguments {
 }
 
 impl RetrieverArguments {
+    /// Whether questions are sent to a search server.
+    #[must_use]
+    pub fn is_server(&self) -> bool {
+        self.retriever.as_deref().is_some_and(|name| name.contains("://"))
+    }
+
     /// What was asked for; where nothing was, what the calibration was made with. A calibration never names a server:
     /// where questions go is for the user to say.
     pub fn settings(&self, calibration: Option<&CalibrationArtefact>) -> Outcome<RetrieverSettings> {

@@ -164,8 +164,9 @@ pub fn run(shared: &Shared, arguments: &ScoreArguments) -> Outcome {
         (Dataset::stream(arguments.stream.data_name.as_deref().unwrap_or("standard input")), None)
     } else {
         let data = DataArguments { data: arguments.data.clone(), layout: arguments.layout.clone() };
-        // Neighbours can be read together only where they are held.
-        if arguments.together { (data.open()?, None) } else { parted(data.open_rows()?) }
+        // Neighbours can be read together, and data calibrate themselves, only where all of them are held.
+        let held = arguments.together || arguments.inspection.calibrates_on_server();
+        if held { (data.open()?, None) } else { parted(&data)? }
     };
     if let Some(hash) = &arguments.stream.data_hash {
         dataset.hash.clone_from(hash);
@@ -218,19 +219,27 @@ pub fn run(shared: &Shared, arguments: &ScoreArguments) -> Outcome {
 }
 
 /// What is known of the data, and its rows where they are not held with it.
-fn parted(opened: Opened) -> (Dataset, Option<DatasetStream>) {
-    match opened {
+fn parted(data: &DataArguments) -> Outcome<(Dataset, Option<DatasetStream>)> {
+    Ok(match data.open_rows()? {
         Opened::Whole(dataset) => (dataset, None),
+        Opened::Stream(stream) if stream.scored_passages => {
+            output::tell(
+                "note: its passages have scores, which are certified over all records: it is read whole",
+            );
+            (data.open()?, None)
+        }
         Opened::Stream(stream) => {
             let known = Dataset {
                 format: stream.format,
                 because: stream.because.clone(),
                 hash: stream.hash.clone(),
+                // Where only the kind of the records counts, one of them stands for all.
+                rows: stream.sample.clone(),
                 ..Dataset::stream(&stream.name)
             };
             (known, Some(stream))
         }
-    }
+    })
 }
 
 fn number_of(row: &Row) -> usize {

@@ -13,8 +13,10 @@ use crate::evidence::{Evidence, RunFile, Thresholds, read_hashed_run};
 use crate::inspect::{self, CertificateSummary, InspectError, Message, Request, Told};
 use crate::report::{Context, RunFacts, html, plain};
 use crate::retrieval::RetrievalError;
-use crate::tui::{self, Borders, ThemeChoice};
+use crate::tui;
 
+use super::config::preset_store;
+use super::keys::key_map;
 use super::progress::progress_bar;
 use super::report_context::{certificate_in, context, run_facts, with_highlighting};
 use super::signals::{cancel_on_interrupt, cancelled};
@@ -49,6 +51,8 @@ pub fn show_plan(shared: &Shared, plan: inspect::Plan, showing: &Showing) -> Out
     let own = Arc::clone(&certified);
     let (asking, requests) = mpsc::channel();
     let asking = if plan.dataset.documents.is_empty() {
+        // As long as someone could ask, the run would wait for questions.
+        drop(asking);
         Err("this data set has no documents to search; the questions of its records have passages of their own"
             .to_owned())
     } else {
@@ -89,7 +93,8 @@ pub fn show_run(shared: &Shared, path: &Path, showing: &Showing) -> Outcome {
             if own.get().is_none()
                 && let Some(summary) = certificate_in(&records)
             {
-                let _ = own.set(summary);
+                let _ = own.set(summary.clone());
+                sender.send(Message::Certified(Box::new(summary))).ok()?;
             }
             let stage = Message::Stage(format!("reading the run: {:.0} %", 100.0 * file.share_read()));
             let messages =
@@ -161,14 +166,14 @@ fn show(
     work: impl FnOnce(&AtomicBool, &Sender<Message>) -> Option<Failure> + Send + 'static,
 ) -> Outcome {
     let interactive = is_interactive(showing);
-    let theme: ThemeChoice = shared.theme.parse().map_err(Failure::Usage)?;
-    let borders: Borders = shared.borders.parse().map_err(Failure::Usage)?;
+    // Before any work begins: a key map that does not fit ends it.
+    let preferences = if interactive { preferences(shared)? } else { tui::Preferences::default() };
     let cancel = if interactive { Arc::new(AtomicBool::new(false)) } else { cancel_on_interrupt() };
     let (sender, messages) = mpsc::channel();
     let worker_cancel = Arc::clone(&cancel);
     let worker = thread::spawn(move || work(&worker_cancel, &sender));
     if interactive {
-        on_screen(showing, certified, messages, Arc::clone(&cancel), asking, (theme, borders))?;
+        on_screen(shared, showing, certified, messages, Arc::clone(&cancel), (asking, preferences))?;
     } else {
         // Nobody can ask, so the run ends when its data does.
         drop(asking);
@@ -202,13 +207,24 @@ pub fn failure_of(error: InspectError) -> Failure {
     }
 }
 
+/// How the screen starts, as the configuration says.
+fn preferences(shared: &Shared) -> Outcome<tui::Preferences> {
+    let (keys, warnings) = key_map(&shared.configuration)?;
+    Ok(tui::Preferences {
+        keys,
+        without_mouse: shared.configuration.flag("mouse") == Some(false),
+        scale: shared.scale(),
+        notices: warnings.into_iter().chain(shared.configuration.notes().iter().cloned()).collect(),
+    })
+}
+
 fn on_screen(
+    shared: &Shared,
     showing: &Showing,
     certified: &Arc<OnceLock<CertificateSummary>>,
     messages: Receiver<Message>,
     cancel: Arc<AtomicBool>,
-    asking: Result<Sender<Request>, String>,
-    (theme, borders): (ThemeChoice, Borders),
+    (asking, preferences): (Result<Sender<Request>, String>, tui::Preferences),
 ) -> Outcome {
     let (title, command, run) = (showing.title.clone(), showing.command.clone(), Arc::clone(&showing.run));
     let own = Arc::clone(certified);
@@ -234,9 +250,11 @@ fn on_screen(
         export: Box::new(export),
         asking,
         marks: tui::KeptMarks::open(&showing.annotations),
-        theme,
-        borders,
-        depth: None,
+        presets: preset_store(&shared.configuration),
+        preferences,
+        theme: shared.theme(),
+        borders: shared.borders(),
+        depth: shared.depth(),
     };
     let outcome = tui::run(session).map_err(Failure::input)?;
     for path in &outcome.exported {

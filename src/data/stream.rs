@@ -13,6 +13,7 @@ use std::rc::Rc;
 
 use super::dataset::{BadRow, OpenOptions, REPEATED_ID, Row, name_of};
 use super::error::DataError;
+use super::example::Example;
 use super::field_map::FieldMap;
 use super::formats::{self, Content, DraftOf, Format, OneByOne, RowReader};
 use super::labels::{DraftRow, LabelReading, LabelSurvey};
@@ -46,6 +47,8 @@ pub struct DatasetStream {
     pub first_bad: Vec<BadRow>,
     /// Whether a record brings passages along with scores: they may be calibrated on, for which all are needed.
     pub scored_passages: bool,
+    /// The first usable record with passages, else the first usable one; none where none is.
+    pub sample: Vec<Row>,
     path: PathBuf,
     shown: String,
     table: Option<u8>,
@@ -89,6 +92,7 @@ impl DatasetStream {
             bad: 0,
             first_bad: Vec::new(),
             scored_passages: false,
+            sample: Vec::new(),
             path: path.to_owned(),
             shown: head.shown,
             table,
@@ -142,6 +146,7 @@ impl DatasetStream {
         self.bad = count.bad;
         self.first_bad = count.first_bad;
         self.scored_passages = count.scored_passages;
+        self.sample = count.with_passages.or(count.usable).map(Row::Example).into_iter().collect();
         self.notices = notices.into_vec();
         self.hash = Rc::try_unwrap(hash).map_or_else(|_| String::new(), |hash| hash.into_inner().finish());
         Ok(())
@@ -199,6 +204,9 @@ struct Count {
     bad: usize,
     first_bad: Vec<BadRow>,
     scored_passages: bool,
+    /// The first such records.
+    usable: Option<Example>,
+    with_passages: Option<Example>,
     notices: Notices,
     /// Hashes of the ids: a false alarm is less likely than a broken disk.
     ids: HashSet<u64>,
@@ -214,6 +222,11 @@ impl Count {
                 example.id.hash(&mut hasher);
                 let repeated = !self.ids.insert(hasher.finish());
                 self.notices.add(REPEATED_ID, usize::from(repeated), Some(example.row));
+                if self.with_passages.is_none() && !example.passages.is_empty() {
+                    self.with_passages = Some(example);
+                } else if self.usable.is_none() {
+                    self.usable = Some(example);
+                }
             }
             Row::Bad(bad) => {
                 self.bad += 1;

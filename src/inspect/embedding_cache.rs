@@ -11,6 +11,10 @@ use crate::retrieval::RetrievalError;
 
 use super::InspectError;
 use super::corpus::Told;
+use crate::disk::{FileAccess, read_at_most, write_whole};
+
+/// Most bytes of a file that is believed to be one of ours.
+const LARGEST: u64 = 16 << 30;
 
 const TENSOR: &str = "embeddings";
 const CUT: &str = "texts_cut";
@@ -62,7 +66,7 @@ pub(super) fn embed(
 }
 
 fn read(path: &Path, texts: usize, width: usize) -> Option<Embedded> {
-    let bytes = std::fs::read(path).ok()?;
+    let bytes = read_at_most(path, LARGEST).ok()?;
     let (_, metadata) = SafeTensors::read_metadata(&bytes).ok()?;
     let cut = metadata.metadata().as_ref()?.get(CUT)?.parse().ok()?;
     let file = SafeTensors::deserialize(&bytes).ok()?;
@@ -82,6 +86,5 @@ fn write(folder: &Path, path: &Path, embedded: &Embedded, texts: usize) -> Optio
     let metadata = std::collections::HashMap::from([(CUT.to_owned(), embedded.cut.to_string())]);
     let file = safetensors::serialize([(TENSOR, view)], Some(metadata)).ok()?;
     std::fs::create_dir_all(folder).ok()?;
-    write_whole(path, &file, FileAccess::Shared).ok()?;
-    Some(())
+    write_whole(path, &file, FileAccess::Private).ok()
 }

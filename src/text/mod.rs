@@ -1,9 +1,11 @@
 //! What every room needs of text, and nothing that knows a room.
 
+mod nearest;
 mod sentences;
 mod visible;
 mod words;
 
+pub use nearest::nearest;
 pub use sentences::sentences;
 pub use visible::{escaped_json, visible, visible_char, visible_line, visible_path};
 pub use words::{Word, words};

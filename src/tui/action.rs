@@ -1,19 +1,28 @@
-//! The one table of commands: it drives the keys, the help, the footer and the printed key list.
+//! The one table of commands: it drives the keys, the help, the palette, the footer and the printed lists.
 
-use std::fmt::Write as _;
-
+mod availability;
 mod dialog_keys;
+mod fuzzy;
+mod key;
+mod key_map;
+mod palette;
+mod printed;
 mod table;
 
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::crossterm::event::KeyEvent;
 
 use super::hit::Target;
-use super::model::{Model, Overlay, Page, Pane};
+use super::model::{Model, Overlay, Page, Pane, PresetAnswer, PresetRequest};
 use super::update::ExportFailure;
 use crate::evidence::SavedAnnotations;
 use crate::inspect::Message;
 
+pub use availability::availability;
 pub use dialog_keys::DialogKey;
+pub use key::{Key, KeyError};
+pub use key_map::{KeyMap, KeyMapNote};
+pub use palette::{Offer, offers};
+pub use printed::{key_list, key_list_json, key_list_markdown, key_list_toml};
 pub use table::ACTIONS;
 
 /// Everything that can change the model.
@@ -43,6 +52,8 @@ pub enum Action {
     MessagesEnded(Option<String>),
     /// An export is done, or why not.
     Exported(Result<std::path::PathBuf, ExportFailure>),
+    /// What the store of presets answered, and to what.
+    Presets(PresetRequest, PresetAnswer),
     /// Marks are written, or why not.
     MarksSaved(Box<Result<SavedAnnotations, String>>),
     /// A sentence to show.
@@ -118,6 +129,19 @@ pub enum Command {
     Copy,
     CopyAnswer,
     Mouse,
+    Palette,
+    Undo,
+    Redo,
+    Presets,
+    SavePreset,
+    DeletePreset,
+    /// The answers to a question over the screen.
+    Yes,
+    No,
+    /// What a prompt holds is meant.
+    Accept,
+    /// The last character of a prompt goes.
+    Erase,
     /// The next view of the pane or page.
     View,
     /// Keep the selection beside the cursors, or let it go.
@@ -162,65 +186,21 @@ impl ExportKind {
 }
 
 /// Where a key means something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Context {
     Anywhere,
     Pane(Pane),
     Page(Page),
     /// Help or notices are open.
     Overlay,
+    /// The list of presets is open.
+    Presets,
+    /// A question waits for yes or no.
+    Question,
     /// A prompt takes characters.
     Prompt,
     /// A dialog is open.
     Dialog,
-}
-
-/// A key with its modifiers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Key {
-    pub code: KeyCode,
-    pub modifiers: KeyModifiers,
-}
-
-impl Key {
-    /// How help writes it.
-    pub fn label(self) -> String {
-        let name = match self.code {
-            KeyCode::Char(' ') => "Space".to_owned(),
-            KeyCode::Char(c) => c.to_string(),
-            KeyCode::Up => "↑".into(),
-            KeyCode::Down => "↓".into(),
-            KeyCode::Left => "←".into(),
-            KeyCode::Right => "→".into(),
-            KeyCode::Enter => "Enter".into(),
-            KeyCode::Esc => "Esc".into(),
-            KeyCode::Tab => "Tab".into(),
-            KeyCode::BackTab => "Shift-Tab".into(),
-            KeyCode::PageUp => "PgUp".into(),
-            KeyCode::PageDown => "PgDn".into(),
-            KeyCode::Home => "Home".into(),
-            KeyCode::End => "End".into(),
-            other => format!("{other:?}"),
-        };
-        let mut label = String::new();
-        if self.modifiers.contains(KeyModifiers::CONTROL) {
-            label.push_str("Ctrl-");
-        }
-        if self.modifiers.contains(KeyModifiers::SHIFT) {
-            label.push_str("Shift-");
-        }
-        label + &name
-    }
-
-    /// What a terminal reports, without the Shift that is already in the character.
-    fn of(event: KeyEvent) -> Self {
-        let mut modifiers =
-            event.modifiers & (KeyModifiers::CONTROL | KeyModifiers::SHIFT | KeyModifiers::ALT);
-        if matches!(event.code, KeyCode::Char(_) | KeyCode::BackTab) {
-            modifiers -= KeyModifiers::SHIFT;
-        }
-        Self { code: event.code, modifiers }
-    }
 }
 
 /// A line of the table.
@@ -243,44 +223,51 @@ pub fn context(model: &Model) -> Context {
         return Context::Dialog;
     }
     match &model.overlay {
-        Some(Overlay::Help { typing: true, .. }) => Context::Prompt,
+        Some(Overlay::Help { typing: true, .. } | Overlay::Palette { .. }) => Context::Prompt,
+        Some(Overlay::Presets(presets)) => presets.context(),
         Some(_) => Context::Overlay,
         None if model.filter.typing || model.typed.is_some() => Context::Prompt,
-        None if model.pages.open.is_some() => model.pages.open.map_or(Context::Anywhere, Context::Page),
-        None => Context::Pane(model.focus),
+        None => context_below(model),
     }
+}
+
+/// Where keys go once nothing lies over the panes or the page.
+pub fn context_below(model: &Model) -> Context {
+    model.pages.open.map_or(Context::Pane(model.focus), Context::Page)
 }
 
 /// What a key does in a context.
-pub fn action_for(context: Context, event: KeyEvent) -> Option<Action> {
-    if context == Context::Dialog {
-        return dialog_keys::dialog_action(event);
-    }
+pub fn action_for(keys: &KeyMap, context: Context, event: KeyEvent) -> Option<Action> {
     let key = Key::of(event);
-    if context == Context::Prompt {
-        return match (key.code, key.modifiers.contains(KeyModifiers::CONTROL)) {
-            (KeyCode::Char('c'), true) => Some(Action::Do(Command::Quit)),
-            (KeyCode::Char('z'), true) => Some(Action::Do(Command::Suspend)),
-            (KeyCode::Char(c), false) => Some(Action::Type(c)),
-            (KeyCode::Backspace, _) => Some(Action::Erase),
-            (KeyCode::Enter, _) => Some(Action::Accept),
-            (KeyCode::Esc, _) => Some(Action::Do(Command::Back)),
-            (KeyCode::Down, _) => Some(Action::Do(Command::Down)),
-            (KeyCode::Up, _) => Some(Action::Do(Command::Up)),
-            _ => None,
-        };
+    if let Some(entry) = keys.find(context, key) {
+        return Some(match entry.command {
+            Command::Accept => Action::Accept,
+            Command::Erase => Action::Erase,
+            command => Action::Do(command),
+        });
     }
-    let found =
-        |wanted: Context| ACTIONS.iter().find(|entry| entry.context == wanted && entry.keys.contains(&key));
-    // What lies under an overlay cannot be seen, so it is not moved.
-    let general = found(Context::Anywhere).filter(|entry| match context {
-        Context::Overlay => works_over(entry.command),
-        Context::Page(_) => works_over(entry.command) || works_on_pages(entry.command),
-        _ => true,
-    });
-    found(context).or(general).map(|entry| Action::Do(entry.command))
+    let general = keys.find(Context::Anywhere, key).map(|entry| entry.command);
+    match (general.filter(|command| works_in(*command, context)), context) {
+        (Some(command), _) => Some(Action::Do(command)),
+        // A prompt takes what can be typed.
+        (None, Context::Prompt) => key.typed().map(Action::Type),
+        (None, Context::Dialog) => dialog_keys::dialog_action(event),
+        (None, _) => None,
+    }
 }
 
+/// Whether a command of anywhere works in a context. What lies under an overlay cannot be seen, so it is
+/// not moved.
+pub fn works_in(command: Command, context: Context) -> bool {
+    match context {
+        Context::Anywhere | Context::Pane(_) => true,
+        Context::Page(_) => works_over(command) || works_on_pages(command),
+        Context::Prompt | Context::Dialog => matches!(command, Command::Quit | Command::Suspend),
+        Context::Overlay | Context::Presets | Context::Question => works_over(command),
+    }
+}
+
+/// Whether a command of anywhere works while something lies over the panes.
 fn works_over(command: Command) -> bool {
     matches!(
         command,
@@ -290,6 +277,7 @@ fn works_over(command: Command) -> bool {
             | Command::Help
             | Command::Notices
             | Command::Mouse
+            | Command::Palette
             | Command::Suspend
     )
 }
@@ -309,21 +297,33 @@ fn works_on_pages(command: Command) -> bool {
             | Command::NextDetector
             | Command::Mark
             | Command::Export(_)
+            | Command::ExportDialog
+            | Command::Undo
+            | Command::Redo
+            | Command::Presets
+            | Command::SavePreset
     )
 }
 
 /// Entries that the footer shows in a context, the nearest first.
 pub fn hints(context: Context) -> impl Iterator<Item = &'static Entry> {
-    let here = ACTIONS.iter().filter(move |entry| entry.context == context);
-    let general = ACTIONS.iter().filter(move |entry| {
-        entry.context == Context::Anywhere
-            && match context {
-                Context::Pane(_) => true,
-                Context::Page(_) => works_on_pages(entry.command),
-                _ => false,
-            }
+    let of = |wanted: Context| ACTIONS.iter().filter(move |entry| entry.context == wanted);
+    let general = of(Context::Anywhere).filter(move |entry| match context {
+        Context::Pane(_) | Context::Page(_) => works_in(entry.command, context),
+        _ => false,
     });
-    here.chain(general).filter(|entry| entry.hint.is_some())
+    of(context).chain(general).filter(|entry| entry.hint.is_some())
+}
+
+/// Every context of the table: `first`, then what works anywhere, then the others in the table's order.
+pub fn contexts(first: Option<Context>) -> Vec<Context> {
+    let mut contexts: Vec<Context> = first.into_iter().collect();
+    for context in std::iter::once(Context::Anywhere).chain(ACTIONS.iter().map(|entry| entry.context)) {
+        if !contexts.contains(&context) {
+            contexts.push(context);
+        }
+    }
+    contexts
 }
 
 /// Title of a context in the help.
@@ -333,37 +333,21 @@ pub fn context_title(context: Context) -> &'static str {
         Context::Pane(pane) => pane.title(),
         Context::Page(page) => page.title(),
         Context::Overlay => "Help and notices",
-        Context::Prompt => "Prompt",
+        Context::Presets => "Presets",
+        Context::Question => "A question",
+        Context::Prompt => "Prompts and palette",
         Context::Dialog => "Dialog",
     }
 }
 
-/// The key list as plain text, one line per entry, for `--help` pages and the README.
-pub fn key_list() -> String {
-    let mut text = String::new();
-    let mut contexts: Vec<Context> = Vec::new();
-    for entry in ACTIONS {
-        if !contexts.contains(&entry.context) {
-            contexts.push(entry.context);
-        }
-    }
-    for context in contexts {
-        text.push_str(context_title(context));
-        text.push('\n');
-        for entry in ACTIONS.iter().filter(|entry| entry.context == context) {
-            let keys: Vec<String> = entry.keys.iter().map(|key| key.label()).collect();
-            let _ = writeln!(text, "  {:<16} {}", keys.join(" "), entry.help);
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
+    use ratatui::crossterm::event::{KeyCode, KeyModifiers};
+
     use super::*;
 
     fn press(context: Context, code: KeyCode, modifiers: KeyModifiers) -> Option<Action> {
-        action_for(context, KeyEvent::new(code, modifiers))
+        action_for(&KeyMap::default(), context, KeyEvent::new(code, modifiers))
     }
 
     #[test]
@@ -387,12 +371,7 @@ mod tests {
     fn no_key_is_one_that_multiplexers_and_terminals_take() {
         for entry in ACTIONS {
             for key in entry.keys {
-                let taken = key.modifiers.contains(KeyModifiers::CONTROL)
-                    && matches!(
-                        key.code,
-                        KeyCode::Char('a' | 'b' | 'h' | 'i' | 'j' | 'k' | 'l' | 'm' | 's' | 'q' | ' ')
-                    );
-                assert!(!taken && !key.modifiers.contains(KeyModifiers::ALT), "{}", entry.name);
+                assert_eq!(key.taken_by(), None, "{} {}", entry.name, key.name());
             }
         }
     }
@@ -416,8 +395,29 @@ mod tests {
     }
 
     #[test]
-    fn every_entry_is_in_the_printed_key_list() {
-        let list = key_list();
-        assert!(ACTIONS.iter().all(|entry| list.contains(entry.help) && !entry.keys.is_empty()));
+    fn every_context_of_the_table_is_listed_once_and_the_wanted_one_first() {
+        let first = Context::Pane(Pane::Answer);
+        let contexts = contexts(Some(first));
+        assert_eq!(contexts[..2], [first, Context::Anywhere]);
+        let once: std::collections::HashSet<_> = contexts.iter().collect();
+        assert_eq!(once.len(), contexts.len());
+        assert!(ACTIONS.iter().all(|entry| contexts.contains(&entry.context)));
+    }
+
+    #[test]
+    fn a_prompt_takes_nothing_that_can_be_typed_for_a_command() {
+        let in_prompt = ACTIONS.iter().filter(|entry| entry.context == Context::Prompt);
+        for entry in in_prompt {
+            assert!(entry.keys.iter().all(|key| key.typed().is_none()), "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn the_footer_begins_with_what_is_nearest() {
+        let shown: Vec<Context> = hints(Context::Pane(Pane::Sliders)).map(|entry| entry.context).collect();
+        let first_general = shown.iter().position(|context| *context == Context::Anywhere).unwrap();
+        assert!(
+            first_general > 0 && shown[first_general..].iter().all(|context| *context == Context::Anywhere)
+        );
     }
 }

@@ -8,7 +8,7 @@ use ratatui::crossterm::event::{
 
 use super::action::{self, Action, Context};
 use super::hit::HitMap;
-use super::model::Model;
+use super::model::{Model, PresetAnswer, PresetRequest};
 use super::update::ExportFailure;
 use crate::evidence::SavedAnnotations;
 use crate::inspect::Message;
@@ -26,6 +26,8 @@ pub enum Event {
     /// The inspection ended its side; with what a panic there said.
     MessagesEnded(Option<String>),
     Exported(Result<PathBuf, ExportFailure>),
+    /// What the store of presets answered, and to what.
+    Presets(PresetRequest, PresetAnswer),
     /// The marks are written, or why not.
     MarksSaved(Box<Result<SavedAnnotations, String>>),
     /// The terminal can no longer be read.
@@ -72,7 +74,7 @@ pub fn coalesce(events: &mut Vec<Event>) {
 pub fn actions(event: Event, model: &Model, hits: &HitMap) -> Vec<Action> {
     let context = action::context(model);
     match event {
-        Event::Key(key) => action::action_for(context, key).into_iter().collect(),
+        Event::Key(key) => action::action_for(&model.keys, context, key).into_iter().collect(),
         Event::Mouse(mouse) => pointer(mouse, hits).into_iter().collect(),
         Event::Paste(text) if context == Context::Dialog => {
             vec![Action::Dialog(action::DialogKey::Text(text))]
@@ -85,6 +87,7 @@ pub fn actions(event: Event, model: &Model, hits: &HitMap) -> Vec<Action> {
         Event::Message(message) => vec![Action::Message(*message)],
         Event::MessagesEnded(panic) => vec![Action::MessagesEnded(panic)],
         Event::Exported(result) => vec![Action::Exported(result)],
+        Event::Presets(request, answer) => vec![Action::Presets(request, answer)],
         Event::MarksSaved(result) => vec![Action::MarksSaved(result)],
         Event::InputEnded(_) => vec![Action::Do(action::Command::Quit)],
     }

@@ -60,6 +60,18 @@ pub enum Scale {
     Rank,
 }
 
+impl std::str::FromStr for Scale {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "linear" => Ok(Self::Linear),
+            "log" => Ok(Self::Logarithmic),
+            other => Err(format!("there is no scale {other:?}: choose linear or log")),
+        }
+    }
+}
+
 impl Scale {
     /// Name for the legend.
     pub fn name(self) -> &'static str {

@@ -29,8 +29,10 @@ pub enum Target {
     Slider(SliderName),
     /// The part of a slider where a click sets the value.
     Track(SliderName),
-    /// The inside of help or notices.
+    /// What lies over the panes.
     Overlay,
+    /// A line of the list that lies over the panes, from 0.
+    OverlayLine(usize),
     /// A part of the dialog that is open.
     Dialog(DialogItem),
 }

@@ -34,7 +34,10 @@ mod update;
 mod views;
 mod widgets;
 
-pub use action::{Action, Command, DialogKey, ExportKind, key_list};
+pub use action::{
+    Action, Command, DialogKey, ExportKind, Key, KeyMap, KeyMapNote, availability, key_list, key_list_json,
+    key_list_markdown, key_list_toml,
+};
 pub use event::{Event, actions, coalesce};
 pub use heat_scale::Scale;
 pub use hit::{HitMap, Limits, Target};
@@ -44,11 +47,11 @@ pub use model::{
     Certification, CertifiedLevel, Chosen, Compared, Comparison, Curve, CurvePoint, Dialog, DialogItem,
     ExportDialog, ExportField, ExportScope, ExportStage, Figures, Filter, GroupRate, Guarantee, Highlighting,
     Histogram, LineInput, Lock, Model, Overlay, Overview, OverviewList, Page, Pages, Pane, Partner, Passage,
-    Phase, Rate, Row, Rows, RunState, SecondOpinion, Share, Show, SliderEffect, SliderName, Sort, Strip,
-    Subject, Tally, Toast, TokenUnits, Tone, WorstAnswer,
+    Phase, Preset, PresetAnswer, PresetFailure, PresetRequest, Rate, Row, Rows, RunState, SecondOpinion,
+    Share, Show, SliderEffect, SliderName, Sort, Strip, Subject, Tally, Toast, TokenUnits, Tone, WorstAnswer,
 };
 pub use picture::svg;
-pub use session::{Export, ExportRequest, Outcome, Session, TuiError, run};
+pub use session::{Export, ExportRequest, Outcome, Preferences, PresetStore, Session, TuiError, run};
 pub use theme::{Borders, ColourDepth, Palette, Role, Theme, ThemeChoice};
 pub use update::{
     Effect, Existing, ExportFailure, ExportOrder, update, why_not_again, why_not_ask, why_not_mark,

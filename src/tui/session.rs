@@ -18,11 +18,12 @@ use ratatui::crossterm::style::force_color_output;
 use ratatui::crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
 use ratatui::layout::{Rect, Size};
 
-use super::action::{Action, ExportKind};
+use super::action::{Action, ExportKind, KeyMap};
 use super::event::{self, Event};
+use super::heat_scale::Scale;
 use super::hit::HitMap;
 use super::marks_writer::{KeptMarks, MarksWriter};
-use super::model::{Guarantee, Highlighting, Model, Phase};
+use super::model::{Guarantee, Highlighting, Model, Phase, PresetAnswer, PresetFailure, PresetRequest};
 use super::terminal::{self, FrameWriter, TerminalGuard};
 use super::theme::{Borders, ColourDepth, Theme, ThemeChoice};
 use super::update::{self, Effect, Existing, ExportFailure, ExportOrder};
@@ -56,6 +57,22 @@ pub struct ExportRequest<'a> {
 /// Writes an export and says where.
 pub type Export = Box<dyn Fn(ExportRequest<'_>) -> Result<PathBuf, ExportFailure> + Send>;
 
+/// Keeps presets somewhere; never replaces one of the same name unasked.
+pub type PresetStore = Box<dyn Fn(&PresetRequest) -> PresetAnswer + Send>;
+
+/// How the screen starts, where a user has a wish.
+#[derive(Debug, Clone, Default)]
+pub struct Preferences {
+    /// The user's keys.
+    pub keys: KeyMap,
+    /// Leaves the mouse to the terminal at the start.
+    pub without_mouse: bool,
+    /// Colours of the heat maps.
+    pub scale: Scale,
+    /// What the user should know of the configuration.
+    pub notices: Vec<String>,
+}
+
 /// Everything that an inspection on the screen needs.
 pub struct Session {
     /// Data set and model, for the header.
@@ -73,6 +90,8 @@ pub struct Session {
     /// A calibration of the highlighting: with it a certified level can set the token threshold.
     pub highlighting: Option<HighlightingArtefact>,
     pub export: Export,
+    pub presets: PresetStore,
+    pub preferences: Preferences,
     /// Where questions go, or why none can be asked. When the sender is dropped, nobody asks any more.
     pub asking: Result<Sender<Request>, String>,
     /// Marks of the reader, and where they are kept.
@@ -140,9 +159,19 @@ pub fn run(session: Session) -> Result<Outcome, TuiError> {
     terminal_event::poll(Duration::ZERO).map_err(failed("starting to listen for changes of size"))?;
     read_terminal(sender.clone()).map_err(failed("starting to read keys"))?;
     forward(session.messages, sender.clone()).map_err(failed("starting to listen to the run"))?;
+    let presets =
+        preset_keeper(session.presets, sender.clone()).map_err(failed("starting the store of presets"))?;
     let exports =
         exporter(session.export, sender.clone()).map_err(failed("starting the writer of exports"))?;
     let mut model = Model::new(&session.title, session.thresholds, session.defaults, session.guarantee);
+    let Preferences { keys, without_mouse, scale, notices } = session.preferences;
+    model.keys = Arc::new(keys);
+    model.attention.scale = scale;
+    model.notices = notices;
+    if without_mouse {
+        model.mouse = false;
+        terminal::write_mouse(&mut io::stdout(), false).map_err(failed("leaving the mouse alone"))?;
+    }
     if let Some(artefact) = session.highlighting {
         model.certify_highlighting(Highlighting::new(artefact));
     }
@@ -158,7 +187,13 @@ pub fn run(session: Session) -> Result<Outcome, TuiError> {
     let mut screen = Terminal::new(CrosstermBackend::new(out)).map_err(failed("measuring the screen"))?;
     let mut exported = Vec::new();
     let asking = session.asking.as_ref().ok();
-    let mut outside = Outside { cancel: &session.cancel, exports: &exports, asking, marks: marks.as_ref() };
+    let mut outside = Outside {
+        cancel: &session.cancel,
+        exports: &exports,
+        presets: &presets,
+        asking,
+        marks: marks.as_ref(),
+    };
     let result = drive(&mut screen, &mut model, &theme, &events, &mut exported, &mut outside);
     session.cancel.store(true, Ordering::SeqCst);
     model.rows.open_answers().for_each(|asked| asked.cancel.cancel());
@@ -186,6 +221,7 @@ trait Effects {
 struct Outside<'a> {
     cancel: &'a AtomicBool,
     exports: &'a Sender<ExportOrder>,
+    presets: &'a Sender<PresetRequest>,
     asking: Option<&'a Sender<Request>>,
     marks: Option<&'a MarksWriter>,
 }
@@ -224,6 +260,12 @@ impl Effects for Outside<'_> {
                 out.flush()?;
             }
             Effect::Mouse(take) => terminal::write_mouse(&mut out, take)?,
+            Effect::Presets(request) => {
+                if let Err(unsent) = self.presets.send(request) {
+                    let failure = PresetFailure::Failed("the store of presets has ended".into());
+                    return Ok(Some(Action::Presets(unsent.0, Err(failure))));
+                }
+            }
             Effect::Suspend => {
                 if let Err(error) = terminal::suspend() {
                     return Ok(Some(Action::Say(format!("cannot go to the background: {error}"))));
@@ -396,6 +438,23 @@ fn exporter(export: Export, sender: SyncSender<Event>) -> io::Result<Sender<Expo
     };
     thread::Builder::new().name("exports".into()).spawn(write)?;
     Ok(jobs)
+}
+
+/// The thread that keeps presets: a slow disk never holds the screen up.
+fn preset_keeper(store: PresetStore, sender: SyncSender<Event>) -> io::Result<Sender<PresetRequest>> {
+    let (requests, waiting) = mpsc::channel::<PresetRequest>();
+    let keep = move || {
+        for request in waiting {
+            let answer = catch_unwind(AssertUnwindSafe(|| store(&request)));
+            let answer =
+                answer.unwrap_or_else(|_| Err(PresetFailure::Failed("the store of presets panicked".into())));
+            if sender.send(Event::Presets(request, answer)).is_err() {
+                return;
+            }
+        }
+    };
+    thread::Builder::new().name("presets".into()).spawn(keep)?;
+    Ok(requests)
 }
 
 #[cfg(test)]

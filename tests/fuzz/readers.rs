@@ -7,13 +7,16 @@ use ragscope::certify::{
     Alpha, CalibrationArtefact, CalibrationMode, CalibrationSource, ChunkLabels, QuestionScores,
 };
 use ragscope::detect::{AnswerHead, ModelIdentity, ModelShape, TokenHead};
-use ragscope::evidence::{Evidence, Provenance, Thresholds, decide, parse_line, write_line};
+use ragscope::evidence::{
+    ANNOTATION_SCHEMA, AnnotatedAnswer, AnnotationFile, Evidence, Mark, MarkKind, Provenance, ShownFlags,
+    Thresholds, answer_hash, decide, parse_line, write_line,
+};
 use ragscope::inspect::EvidenceCache;
 use ragscope::inspect::evaluation::{FeatureStore, LabelledAnswer, StoreHeader};
 use ragscope::metrics::Random;
 use ragscope::model::{
     CacheDirectory, CaptureRequest, ChatTemplate, Decoder, GgufMetadata, LanguageModel, ModelLocation,
-    ModelTokenizer, StateLayer, TextModel,
+    ModelTokenizer, SentenceEncoder, StateLayer, TextModel,
 };
 use ragscope::reading::{LayerStates, LookbackMass, Trace};
 use ragscope::report::{Context, html, json, markdown, plain};
@@ -549,6 +552,99 @@ fn feature_store() -> Target {
     }
 }
 
+fn annotations() -> Target {
+    let place = folder();
+    let path = place.path().join("data.annotations.jsonl");
+    let answer = "It was 1932, \u{e9}\u{1f642}.";
+    let marked = AnnotatedAnswer {
+        schema: ANNOTATION_SCHEMA.to_owned(),
+        id: "q1".to_owned(),
+        row: 0,
+        answer_hash: answer_hash(answer),
+        shown: ShownFlags { detector: Some("cortex".to_owned()), token: 0.5, rho: 0.9, spans: vec![[7, 11]] },
+        checked: true,
+        marks: vec![Mark { start: 7, end: 11, kind: MarkKind::Missed, text: "1932".to_owned() }],
+    };
+    let line = serde_json::to_string(&marked).expect("JSON");
+    Target {
+        name: "annotations",
+        kind: Kind::Json,
+        seeds: vec![
+            format!("{line}\n").into_bytes(),
+            format!("{line}\n# a line of somebody else\n{line}\n").into_bytes(),
+        ],
+        words: words(&[
+            "marks",
+            "start",
+            "end",
+            "kind",
+            "missed",
+            "unsupported",
+            "shown",
+            "spans",
+            ANNOTATION_SCHEMA,
+        ]),
+        read: Box::new(move |bytes| {
+            let _kept = &place;
+            std::fs::write(&path, bytes).expect("a file");
+            match AnnotationFile::open(&path) {
+                Ok((mut file, read, notices)) => {
+                    file.save(&read).expect("it is written");
+                    let (_, again, _) = AnnotationFile::open(&path).expect("what was written is read");
+                    assert_eq!(again, read, "nothing is lost by saving");
+                    format!("ok {} answers, {} notices", read.answers().count(), notices.len())
+                }
+                Err(error) => said(&error),
+            }
+        }),
+    }
+}
+
+/// A sentence encoder of which one file is changed.
+fn encoder(name: &'static str, file: &'static str, kind: Kind, hints: &[&str]) -> Target {
+    let place = folder();
+    let made = place.path().join("encoder");
+    std::fs::create_dir_all(made.join("1_Pooling")).expect("a folder");
+    let golden = repository("tests/golden/encoder");
+    let files = [
+        "config.json",
+        "modules.json",
+        "sentence_bert_config.json",
+        "tokenizer.json",
+        "model.safetensors",
+        "1_Pooling/config.json",
+    ];
+    for one in files {
+        std::fs::copy(golden.join(one), made.join(one)).expect("a golden file");
+    }
+    let seed = std::fs::read(golden.join(file)).expect("a golden file");
+    Target {
+        name,
+        kind,
+        seeds: vec![seed],
+        words: words(hints),
+        read: Box::new(move |bytes| {
+            let _kept = &place;
+            std::fs::write(made.join(file), bytes).expect("a file");
+            let cache = CacheDirectory::at(made.join("cache"));
+            let encoder = match SentenceEncoder::open(&made, &cache) {
+                Ok(encoder) => encoder,
+                Err(error) => return said(&error),
+            };
+            match encoder.encode(&["When does it open?", "é🙂", ""], &mut |_| ()) {
+                Ok(embeddings) => {
+                    assert!(
+                        embeddings.values.iter().all(|value| value.is_finite()),
+                        "an embedding that is not finite"
+                    );
+                    "ok".to_owned()
+                }
+                Err(error) => format!("ok but {}", said(&error)),
+            }
+        }),
+    }
+}
+
 fn index_seed() -> Vec<u8> {
     br#"{"metadata":{"total_size":1},"weight_map":{"model.norm.weight":"model.safetensors","lm_head.weight":"model.safetensors","model.embed_tokens.weight":"model.safetensors"}}"#.to_vec()
 }
@@ -633,6 +729,19 @@ pub fn targets() -> Vec<Target> {
         highlighting(),
     ];
     targets.extend(heads());
+    targets.push(annotations());
+    targets.push(encoder(
+        "encoder-config",
+        "config.json",
+        Kind::Json,
+        &["hidden_size", "num_attention_heads", "max_position_embeddings", "layer_norm_eps", "vocab_size"],
+    ));
+    targets.push(encoder(
+        "encoder-weights",
+        "model.safetensors",
+        Kind::Binary,
+        &["F32", "shape", "data_offsets", "embeddings.word_embeddings.weight", "["],
+    ));
     targets.push(feature_store());
     targets
 }

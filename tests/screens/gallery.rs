@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use ragscope::tui::{Command, Model, Pane, Theme};
+use ragscope::certify::highlighting::{AnswerLoss, HighlightingArtefact, HighlightingSource, Population};
+use ragscope::evidence::Thresholds;
+use ragscope::tui::{Command, Highlighting, Model, Page, Pane, SliderName, Theme};
 use ratatui::buffer::Buffer;
 
 /// A screen of the gallery.
@@ -49,6 +51,23 @@ pub fn page(shown: &[Shown]) -> String {
     page
 }
 
+/// An invented calibration: sixty sources, each with one answer of one unsupported token.
+fn calibration() -> Highlighting {
+    let answers: Vec<AnswerLoss> = (0..60)
+        .map(|source| {
+            let score = 0.3 + f64::from(source) / 100.0;
+            AnswerLoss::new(source.to_string(), &[score, 0.05], &[true, false])
+                .expect("scores and labels fit")
+        })
+        .collect();
+    let source = HighlightingSource {
+        detector: "cortex".into(),
+        rho: Thresholds::default().rho,
+        ..HighlightingSource::default()
+    };
+    Highlighting::new(HighlightingArtefact::new(source, &answers, Population::Unsupported))
+}
+
 /// Every screen of the gallery.
 pub fn all(
     complete: &dyn Fn() -> Model,
@@ -74,6 +93,41 @@ pub fn all(
         with("attention", "Heads that looked at a passage", (132, 42), &|model| {
             act(model, Command::Focus(Pane::Attention));
             act(model, Command::Zoom);
+        }),
+        with("beta", "A certified level sets the token threshold", (132, 42), &|model| {
+            model.certify_highlighting(calibration());
+            act(model, Command::Focus(Pane::Sliders));
+            model.slider = SliderName::Beta;
+            act(model, Command::LeapUp);
+            act(model, Command::LeapUp);
+        }),
+        with("spans", "The flagged spans as a table", (132, 42), &|model| {
+            act(model, Command::Focus(Pane::Answer));
+            act(model, Command::View);
+        }),
+        with("token-map", "Which token looked at which passage", (132, 42), &|model| {
+            act(model, Command::Focus(Pane::Attention));
+            act(model, Command::View);
+            act(model, Command::Zoom);
+        }),
+        with("top-heads", "The heads that look back most", (132, 42), &|model| {
+            act(model, Command::Focus(Pane::Attention));
+            act(model, Command::View);
+            act(model, Command::View);
+        }),
+        with("run", "The whole run", (132, 42), &|model| act(model, Command::Page(Page::Overview))),
+        with("diagnostics", "What can be certified, over alpha", (132, 42), &|model| {
+            act(model, Command::Page(Page::Diagnostics));
+        }),
+        with("scores", "Token scores on both sides of the threshold", (132, 42), &|model| {
+            act(model, Command::Page(Page::Scores));
+        }),
+        with("answers", "Two answers to one question", (132, 42), &|model| {
+            act(model, Command::Page(Page::Comparison));
+        }),
+        with("detectors", "Two detectors on one answer", (132, 42), &|model| {
+            act(model, Command::Page(Page::Comparison));
+            act(model, Command::View);
         }),
         with("help", "The keys", (132, 42), &|model| act(model, Command::Help)),
     ]

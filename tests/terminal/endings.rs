@@ -176,6 +176,8 @@ fn inside_a_terminal() {
         }),
         highlighting: None,
         export: Box::new(|_| panic!("a writer that fails")),
+        presets: Box::new(|_| Ok(Vec::new())),
+        preferences: ragscope::tui::Preferences::default(),
         asking: Err("nothing can be asked here".into()),
         marks: KeptMarks::open(&std::env::temp_dir().join("ragscope-no-such-folder").join("marks.jsonl")),
         theme: ThemeChoice::Auto,

@@ -125,3 +125,14 @@ fn a_run_that_breaks_in_its_middle_shows_what_stands_before_and_says_where() {
     assert_eq!(code, 3);
     assert!(String::from_utf8_lossy(&bytes).contains("line 2"));
 }
+
+#[test]
+fn the_certificate_in_the_lines_of_a_run_reaches_the_diagnostics() {
+    let run = golden_run();
+    let Some(mut terminal) = Terminal::start("diagnostics", &["open", &run], &[]) else { return };
+    terminal.wait_for_layout();
+    terminal.press("D");
+    terminal.wait_for("89 calibration values");
+    terminal.press("qq");
+    assert_eq!(terminal.end().0, 0);
+}

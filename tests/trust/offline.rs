@@ -60,6 +60,7 @@ fn commands() -> Vec<Vec<&'static str>> {
         vec!["models", "list"],
         vec!["models", "path"],
         vec!["models", "show", "tiny"],
+        vec!["ask", "data", "When is it?", "--model", "tiny", "--max-new-tokens", "8"],
         vec!["heads", "list", "heads", "--model", "tiny"],
         vec!["schema"],
         vec!["completions", "bash"],

@@ -5,7 +5,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::marks::{ANNOTATION_SCHEMA, AnnotatedAnswer, Annotations};
+use crate::disk::read_at_most;
 use crate::text::{escaped_json, visible_line, visible_path};
+
+/// Most bytes of a file of marks.
+const LARGEST: u64 = 256 << 20;
 
 /// What every version of the layout begins with.
 const FAMILY: &str = "ragscope-annotations/";
@@ -143,7 +147,7 @@ fn read(path: &Path) -> Result<Content, AnnotationError> {
     let unreadable = |source| AnnotationError::Read { path: visible_path(path), source };
     let mut content =
         Content { annotations: Annotations::default(), foreign: Vec::new(), notices: Vec::new() };
-    let bytes = match std::fs::read(path) {
+    let bytes = match read_at_most(path, LARGEST) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(content),
         other => other.map_err(unreadable)?,
     };

@@ -366,7 +366,7 @@ pub(super) mod tests {
         let mut annotations = Annotations::default();
         for (range, kind, expected) in [
             (5..9, Missed, vec![(6, 8, Missed)]),
-            (8..11, Missed, vec![(6, 11, Missed)]),
+            (7..11, Missed, vec![(6, 11, Missed)]),
             (9..14, FalseAlarm, vec![(6, 9, Missed), (9, 14, FalseAlarm)]),
             (0..29, Missed, vec![(0, 29, Missed)]),
             (6..8, FalseAlarm, vec![(0, 6, Missed), (6, 8, FalseAlarm), (8, 29, Missed)]),

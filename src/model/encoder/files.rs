@@ -7,6 +7,7 @@ use serde_json::Value;
 use tokenizers::{Tokenizer, TruncationParams};
 
 use super::{EncoderError, Pooling};
+use crate::disk::{LONGEST_SETTINGS, read_regular_text};
 
 /// `config.json` of a BERT encoder, as far as it changes numbers.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -55,7 +56,7 @@ pub(super) fn read(directory: &Path) -> Result<Described, EncoderError> {
 
 /// A JSON file; `None` where there is none.
 fn json(path: &Path) -> Result<Option<Value>, EncoderError> {
-    let text = match std::fs::read_to_string(path) {
+    let text = match read_regular_text(path, LONGEST_SETTINGS) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(EncoderError::Read { path: path.to_owned(), source }),

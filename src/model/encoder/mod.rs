@@ -12,7 +12,11 @@ use self::bert::Bert;
 pub use self::error::EncoderError;
 use super::cache::CacheDirectory;
 use super::hash::remembered_sha256;
+use crate::disk::read_regular;
 use crate::text::visible_line;
+
+/// Most bytes of weights: sentence encoders have some hundred megabytes.
+const LARGEST_WEIGHTS: u64 = 8 << 30;
 
 /// Word pieces that go through the encoder together: enough for whole matrix products, little memory.
 const BATCH: usize = 4096;
@@ -67,8 +71,8 @@ impl SentenceEncoder {
         let weights = directory.join("model.safetensors");
         let sha256 = remembered_sha256(&weights, cache)
             .map_err(|source| EncoderError::Read { path: weights.clone(), source })?;
-        let bytes =
-            std::fs::read(&weights).map_err(|source| EncoderError::Read { path: weights.clone(), source })?;
+        let bytes = read_regular(&weights, LARGEST_WEIGHTS)
+            .map_err(|source| EncoderError::Read { path: weights.clone(), source })?;
         let name = directory
             .file_name()
             .map_or_else(|| "encoder".to_owned(), |name| visible_line(&name.to_string_lossy()).into_owned());

@@ -41,6 +41,9 @@ const ANSWER: Context = Context::Pane(Pane::Answer);
 const ATTENTION: Context = Context::Pane(Pane::Attention);
 const SLIDERS: Context = Context::Pane(Pane::Sliders);
 const OVERLAY: Context = Context::Overlay;
+const PRESETS: Context = Context::Presets;
+const QUESTION: Context = Context::Question;
+const PROMPT: Context = Context::Prompt;
 
 const UP: &[Key] = &[plain('k'), named(KeyCode::Up)];
 const DOWN: &[Key] = &[plain('j'), named(KeyCode::Down)];
@@ -310,6 +313,86 @@ const PANES: &[Entry] = &[
     entry(OVERLAY, "overlay-first", Command::First, FIRST, None, "to the top"),
     entry(OVERLAY, "overlay-last", Command::Last, LAST, None, "to the end"),
     entry(OVERLAY, "overlay-search", Command::Search, &[plain('/')], Some("search"), "search the help"),
+    // Presets, questions, prompts.
+    entry(PRESETS, "preset-down", Command::Down, DOWN, None, "next preset"),
+    entry(PRESETS, "preset-up", Command::Up, UP, None, "previous preset"),
+    entry(PRESETS, "preset-first", Command::First, FIRST, None, "first preset"),
+    entry(PRESETS, "preset-last", Command::Last, LAST, None, "last preset"),
+    entry(
+        PRESETS,
+        "preset-use",
+        Command::Open,
+        &[named(KeyCode::Enter)],
+        Some("use"),
+        "set the thresholds to this preset's",
+    ),
+    entry(
+        PRESETS,
+        "preset-add",
+        Command::SavePreset,
+        &[plain('s')],
+        Some("save present"),
+        "save the present thresholds under a name",
+    ),
+    entry(
+        PRESETS,
+        "preset-delete",
+        Command::DeletePreset,
+        &[plain('d'), named(KeyCode::Delete)],
+        Some("delete"),
+        "delete this preset, after a question",
+    ),
+    entry(QUESTION, "question-yes", Command::Yes, &[plain('y')], Some("yes"), "yes"),
+    entry(
+        QUESTION,
+        "question-no",
+        Command::No,
+        &[plain('n'), named(KeyCode::Esc)],
+        Some("no"),
+        "no: nothing changes",
+    ),
+    entry(
+        PROMPT,
+        "prompt-accept",
+        Command::Accept,
+        &[named(KeyCode::Enter)],
+        None,
+        "take what was typed or chosen",
+    ),
+    entry(PROMPT, "prompt-leave", Command::Back, &[named(KeyCode::Esc)], None, "back to what was before"),
+    entry(
+        PROMPT,
+        "prompt-erase",
+        Command::Erase,
+        &[named(KeyCode::Backspace)],
+        None,
+        "take the last character away",
+    ),
+    entry(
+        PROMPT,
+        "prompt-down",
+        Command::Down,
+        &[named(KeyCode::Down), control('n')],
+        None,
+        "next line of what the prompt found",
+    ),
+    entry(
+        PROMPT,
+        "prompt-up",
+        Command::Up,
+        &[named(KeyCode::Up), control('p')],
+        None,
+        "previous line of what the prompt found",
+    ),
+    entry(
+        PROMPT,
+        "prompt-page-down",
+        Command::PageDown,
+        PAGE_DOWN,
+        None,
+        "a page down in what the prompt found",
+    ),
+    entry(PROMPT, "prompt-page-up", Command::PageUp, PAGE_UP, None, "a page up in what the prompt found"),
     entry(ANYWHERE, "next-span", Command::NextSpan, &[plain(']')], Some("span"), "next flagged span"),
     entry(ANYWHERE, "previous-span", Command::PreviousSpan, &[plain('[')], None, "previous flagged span"),
     entry(
@@ -336,6 +419,48 @@ const PANES: &[Entry] = &[
         Some("filter"),
         "filter the examples by id or question",
     ),
+    // Discovery, undo, presets.
+    entry(
+        ANYWHERE,
+        "palette",
+        Command::Palette,
+        &[plain(':')],
+        Some("actions"),
+        "find any action by its name and do it",
+    ),
+    entry(
+        ANYWHERE,
+        "undo",
+        Command::Undo,
+        &[plain('u')],
+        Some("undo"),
+        "take the last change of a threshold back",
+    ),
+    entry(
+        ANYWHERE,
+        "redo",
+        Command::Redo,
+        &[control('r')],
+        None,
+        "make the change of a threshold again that was taken back",
+    ),
+    entry(
+        ANYWHERE,
+        "presets",
+        Command::Presets,
+        &[plain('p')],
+        None,
+        "thresholds saved under a name: use, save, delete",
+    ),
+    entry(
+        ANYWHERE,
+        "preset-save",
+        Command::SavePreset,
+        &[plain('P')],
+        None,
+        "save the present thresholds under a name",
+    ),
+    // Pages and the lock.
     entry(
         ANYWHERE,
         "overview",

@@ -52,7 +52,7 @@ impl Decisions {
             self.figures.count(index, before, &findings, &self.thresholds, false);
         }
         let findings = decide(evidence, &self.thresholds);
-        let tally = Tally::of(evidence, &findings);
+        let tally = Tally::of(evidence, &findings, self.thresholds.alpha);
         self.sum.add(tally);
         self.figures.count(index, evidence, &findings, &self.thresholds, true);
         if self.rows.len() <= index {

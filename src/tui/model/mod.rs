@@ -12,9 +12,11 @@ mod figures;
 mod filter;
 mod highlighting;
 mod histogram;
+mod history;
 mod line_input;
 mod page;
 mod pane;
+mod presets;
 mod rows;
 mod run_state;
 mod selection;
@@ -42,9 +44,13 @@ pub use figures::{Figures, GroupRate, Overview, Passage, Rate, WorstAnswer};
 pub use filter::{Filter, Show, Sort};
 pub use highlighting::{CertifiedLevel, Highlighting};
 pub use histogram::Histogram;
+pub use history::History;
 pub use line_input::LineInput;
 pub use page::{Compared, Curve, OverviewList, Page, Pages};
 pub use pane::{Overlay, Pane, Strip};
+pub use presets::{
+    LONGEST_NAME, Preset, PresetAnswer, PresetFailure, PresetList, PresetQuestion, PresetRequest,
+};
 pub use rows::{Row, Rows};
 pub use run_state::{Phase, RunState, Toast, Tone};
 pub use selection::{AnswerView, Lock};
@@ -52,7 +58,7 @@ pub use sliders::{SliderEffect, SliderName};
 pub use tally::Tally;
 pub use token_units::TokenUnits;
 
-use super::action::ExportKind;
+use super::action::{ExportKind, KeyMap};
 use super::hit::Limits;
 use crate::certify::Alpha;
 use crate::evidence::{
@@ -118,6 +124,12 @@ pub struct Model {
     pub limits: Limits,
     /// Decisions about the selected example, as of the present thresholds.
     pub findings: Option<Findings>,
+    /// The user's keys.
+    pub keys: Arc<KeyMap>,
+    /// Thresholds as they were.
+    pub history: History,
+    /// Thresholds under a name, as they were last read.
+    pub presets: Vec<Preset>,
     /// A calibration of the highlighting, where one was given.
     pub highlighting: Option<Highlighting>,
     /// What the thresholds' beta comes to; `None` while they have none.
@@ -182,6 +194,9 @@ impl Model {
             guarantee: Vec::new(),
             limits: Limits::default(),
             findings: None,
+            keys: Arc::default(),
+            history: History::default(),
+            presets: Vec::new(),
             highlighting: None,
             certified_level: None,
             guarantee_at: guarantee,

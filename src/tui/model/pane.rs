@@ -1,5 +1,7 @@
 //! The panes, and what can lie over them.
 
+use super::presets::PresetList;
+
 /// A part of the screen that can have the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Pane {
@@ -38,19 +40,24 @@ impl Pane {
 }
 
 /// What lies over the panes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Overlay {
     /// The action table, filtered.
     Help { query: String, typing: bool, scroll: u16 },
     /// What the run had to say.
     Notices { scroll: u16 },
+    /// Any action, found by its name.
+    Palette { query: String, selected: usize },
+    /// Thresholds under a name.
+    Presets(PresetList),
 }
 
 impl Overlay {
-    /// How far it is scrolled.
-    pub fn scroll_mut(&mut self) -> &mut u16 {
+    /// How far it is scrolled; `None` for lists that follow their cursor.
+    pub fn scroll_mut(&mut self) -> Option<&mut u16> {
         match self {
-            Self::Help { scroll, .. } | Self::Notices { scroll } => scroll,
+            Self::Help { scroll, .. } | Self::Notices { scroll } => Some(scroll),
+            Self::Palette { .. } | Self::Presets(_) => None,
         }
     }
 }

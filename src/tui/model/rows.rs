@@ -112,6 +112,17 @@ impl Rows {
         self.all.iter().filter_map(|row| row.evidence.clone()).collect()
     }
 
+    /// Whether there is any evidence.
+    pub fn has_evidence(&self) -> bool {
+        self.all.iter().any(|row| row.evidence.is_some())
+    }
+
+    /// Whether a row of the filtered list has a flagged span.
+    pub fn has_flagged(&self) -> bool {
+        let flagged = |index: &usize| self.tally(*index).is_some_and(|tally| tally.flagged > 0);
+        self.total().flagged > 0 && self.shown.iter().any(flagged)
+    }
+
     /// Records that could not be used.
     pub fn errors(&self) -> usize {
         self.errors

@@ -1,6 +1,8 @@
 //! Counts of decisions, of one example or of many.
 
+use crate::certify::Alpha;
 use crate::evidence::{Evidence, Findings};
+use crate::inspect::stale_answer;
 
 /// Counts of decisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -17,10 +19,12 @@ pub struct Tally {
     pub consistent: usize,
     /// Examples with a factuality.
     pub judged: usize,
+    /// Answers written from other chunks than those that are trusted.
+    pub stale: usize,
 }
 
 impl Tally {
-    pub(super) fn of(evidence: &Evidence, findings: &Findings) -> Self {
+    pub(super) fn of(evidence: &Evidence, findings: &Findings, alpha: Alpha) -> Self {
         Self {
             read: usize::from(evidence.reading.is_some()),
             flagged: usize::from(findings.flagged),
@@ -30,10 +34,11 @@ impl Tally {
             decided_chunks: findings.trusted.iter().flatten().count(),
             consistent: usize::from(findings.consistent == Some(true)),
             judged: usize::from(findings.consistent.is_some()),
+            stale: usize::from(stale_answer(evidence, alpha).is_some()),
         }
     }
 
-    fn fields(&mut self) -> [&mut usize; 8] {
+    fn fields(&mut self) -> [&mut usize; 9] {
         [
             &mut self.read,
             &mut self.flagged,
@@ -43,6 +48,7 @@ impl Tally {
             &mut self.decided_chunks,
             &mut self.consistent,
             &mut self.judged,
+            &mut self.stale,
         ]
     }
 

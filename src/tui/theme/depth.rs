@@ -10,6 +10,20 @@ pub enum ColourDepth {
 }
 
 impl ColourDepth {
+    /// What a user calls it; `None` for `auto`.
+    pub fn named(name: &str) -> Result<Option<Self>, String> {
+        Ok(Some(match name {
+            "auto" => return Ok(None),
+            "true" => Self::True,
+            "256" => Self::Indexed,
+            "16" => Self::Ansi,
+            "none" => Self::Mono,
+            other => {
+                return Err(format!("there are no colours {other:?}: choose auto, true, 256, 16 or none"));
+            }
+        }))
+    }
+
     /// Reads `NO_COLOR`, `FORCE_COLOR`, `CLICOLOR_FORCE`, `COLORTERM` and `TERM` through `variable`.
     ///
     /// `NO_COLOR` wins over everything but an explicit choice of the user.

@@ -27,7 +27,7 @@ fn keys(model: &mut Model, keys: &str) -> Vec<Effect> {
             '\u{1b}' => KeyCode::Esc,
             c => KeyCode::Char(c),
         };
-        let action = action_for(context(model), KeyEvent::new(code, KeyModifiers::NONE));
+        let action = action_for(&model.keys, context(model), KeyEvent::new(code, KeyModifiers::NONE));
         if let Some(action) = action {
             effects.extend(update(model, action));
         }
@@ -56,7 +56,7 @@ fn keys_mark_what_the_cursor_is_on_or_what_is_selected() {
         ("lllllvhh-", vec!["-w3 w4 w5"]),
         ("vl\u{1b}l+", vec!["+w2"]),
         ("vlvl+", vec!["+w2"]),
-        ("vlll+hh-", vec!["+w0 w1", "-w2 w3"]),
+        ("vlll+h-", vec!["+w0 w1", "-w2 w3"]),
         ("+l+", vec!["+w0", "+w1"]),
         ("vl+", vec!["+w0 w1"]),
         ("vl+hx", vec![]),

@@ -19,7 +19,7 @@ fn model() -> Model {
 }
 
 fn press(model: &mut Model, code: KeyCode) -> Vec<Effect> {
-    let action = action_for(context(model), KeyEvent::new(code, KeyModifiers::NONE));
+    let action = action_for(&model.keys, context(model), KeyEvent::new(code, KeyModifiers::NONE));
     action.map_or_else(Vec::new, |action| update(model, action))
 }
 

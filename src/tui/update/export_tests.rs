@@ -14,7 +14,7 @@ use crate::tui::hit::Target;
 use crate::tui::model::{Dialog, DialogItem, ExportField, ExportScope, ExportStage};
 
 fn press(model: &mut Model, code: KeyCode) -> Vec<Effect> {
-    let action = action_for(context(model), KeyEvent::new(code, KeyModifiers::NONE));
+    let action = action_for(&model.keys, context(model), KeyEvent::new(code, KeyModifiers::NONE));
     action.map_or_else(Vec::new, |action| update(model, action))
 }
 

@@ -7,12 +7,14 @@ mod export;
 mod messages;
 mod navigate;
 mod pages;
+mod palette;
 mod pointer;
+mod presets;
 mod prompt;
 mod sliders;
 
-use super::action::{Action, Command};
-use super::model::{Filter, Model, Overlay, Pane, Phase, Subject, Toast, Tone};
+use super::action::{self, Action, Command};
+use super::model::{Filter, Model, Overlay, Pane, Phase, PresetRequest, SliderName, Subject, Toast, Tone};
 use crate::evidence::{Annotations, MarkKind};
 use crate::inspect::{Cancel, Request};
 
@@ -38,22 +40,37 @@ pub enum Effect {
     Copy(String),
     /// Take the mouse, or give it back.
     Mouse(bool),
+    /// Ask the store of presets; the answer comes as [`Action::Presets`].
+    Presets(PresetRequest),
     /// Stop the program as Ctrl-z does, until the shell continues it.
     Suspend,
 }
 
-/// Applies one action.
+/// Applies one action. What it does to the thresholds can be undone.
 pub fn update(model: &mut Model, action: Action) -> Vec<Effect> {
     let is_key = matches!(action, Action::Do(_) | Action::Type(_) | Action::Dialog(_) | Action::Press { .. });
     if is_key && model.toast.as_ref().is_some_and(|toast| toast.tone == Tone::Information) {
         model.toast = None;
     }
+    if matches!(action, Action::Message(_) | Action::Do(Command::Undo | Command::Redo)) {
+        return apply(model, action);
+    }
+    let (before, was_held) = (model.thresholds.clone(), model.drag.is_some());
+    let effects = apply(model, action);
+    model.history.note(before, was_held, &model.thresholds, model.drag.is_some());
+    effects
+}
+
+fn apply(model: &mut Model, action: Action) -> Vec<Effect> {
     match action {
-        Action::Do(command) => command_effects(model, command),
+        Action::Do(command) => match action::availability(command, action::context(model), model) {
+            Ok(()) => command_effects(model, command),
+            Err(reason) => quietly(|| say(model, reason)),
+        },
         Action::Type(c) => quietly(|| prompt::type_character(model, c)),
         Action::Erase => quietly(|| prompt::erase(model)),
-        Action::Accept => quietly(|| prompt::accept(model)),
-        Action::Press { target, column, track } => quietly(|| pointer::press(model, target, column, track)),
+        Action::Accept => prompt::accept(model),
+        Action::Press { target, column, track } => pointer::press(model, target, column, track),
         Action::Drag { column, over } => quietly(|| pointer::drag(model, column, over)),
         Action::Release => quietly(|| pointer::release(model)),
         Action::Wheel { pane, lines } => quietly(|| pointer::wheel(model, pane, lines)),
@@ -62,6 +79,7 @@ pub fn update(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Dialog(key) => dialog::key(model, &key),
         Action::MarksSaved(result) => annotating::saved(model, *result),
         Action::Exported(result) => quietly(|| dialog::exported(model, result)),
+        Action::Presets(request, answer) => quietly(|| presets::answered(model, request, answer)),
         Action::Say(text) => quietly(|| say(model, text)),
         Action::Redraw => Vec::new(),
     }
@@ -83,6 +101,12 @@ fn fail(model: &mut Model, text: impl Into<String>) {
 }
 
 fn command_effects(model: &mut Model, command: Command) -> Vec<Effect> {
+    if palette::go(model, command) {
+        return Vec::new();
+    }
+    if let Some(effects) = presets::command(model, command) {
+        return effects;
+    }
     match command {
         Command::Quit => return vec![Effect::CancelRun, Effect::Quit],
         Command::Close => {
@@ -113,15 +137,16 @@ fn command_effects(model: &mut Model, command: Command) -> Vec<Effect> {
         Command::Copy => return copy(model),
         Command::CopyAnswer => {
             let answer = model.evidence().and_then(|evidence| evidence.answer.clone());
-            return copied(model, answer, "the answer", "there is no answer to copy");
+            return copied(model, answer, "the answer");
         }
         Command::Mouse => {
             model.mouse = !model.mouse;
             pointer::release(model);
             let text = if model.mouse {
-                "the mouse works in the inspector again"
+                "the mouse works in the inspector again".to_owned()
             } else {
-                "the mouse is the terminal's: select text as usual, m takes it back"
+                let key = model.keys.label(Command::Mouse);
+                format!("the mouse is the terminal's: select text as usual, {key} takes it back")
             };
             say(model, text);
             return vec![Effect::Mouse(model.mouse)];
@@ -177,9 +202,18 @@ fn command_effects(model: &mut Model, command: Command) -> Vec<Effect> {
         Command::Minimum => sliders::set(model, model.slider, model.slider.range().0),
         Command::Maximum => sliders::set(model, model.slider, model.slider.range().1),
         Command::Reset => sliders::reset(model, &[model.slider]),
-        Command::ResetAll => sliders::reset(model, &super::model::SliderName::ALL),
+        Command::ResetAll => sliders::reset(model, &SliderName::ALL),
         Command::TypeNumber => model.typed = Some(String::new()),
         Command::TypeZero => model.typed = Some("0".into()),
+        Command::Palette => palette::open(model),
+        Command::Undo => sliders::undo(model),
+        Command::Redo => sliders::redo(model),
+        Command::Presets => return presets::open(model),
+        Command::SavePreset => return presets::name(model),
+        Command::Accept => return prompt::accept(model),
+        Command::Erase => prompt::erase(model),
+        // Only the list of presets takes them.
+        Command::DeletePreset | Command::Yes | Command::No => {}
         other => navigate::go(model, other),
     }
     Vec::new()
@@ -214,59 +248,43 @@ fn back(model: &mut Model) -> Vec<Effect> {
     }
     if model.run.phase == Phase::Running {
         model.run.phase = Phase::Stopping;
-        say(model, "stopping: what has been read stays, q quits");
+        let quit = model.keys.label(Command::Close);
+        say(model, format!("stopping: what has been read stays, {quit} quits"));
         return vec![Effect::CancelRun];
     }
-    say(model, "nothing to go back from: q quits");
+    let quit = model.keys.label(Command::Close);
+    say(model, format!("nothing to go back from: {quit} quits"));
     Vec::new()
 }
 
 fn copy(model: &mut Model) -> Vec<Effect> {
-    match model.focus {
-        Pane::Examples | Pane::Sliders => {
-            let id = model.row().map(|row| row.id.clone());
-            copied(model, id, "the id", "there is no example to copy")
-        }
+    let (text, what) = match model.focus {
+        Pane::Examples | Pane::Sliders => (model.row().map(|row| row.id.clone()), "the id"),
         Pane::Chunks => {
             let chunk = model.evidence().and_then(|evidence| evidence.chunks.get(model.chunk));
-            let text = chunk.map(|chunk| chunk.text.clone());
-            copied(model, text, "the chunk", "there is no chunk to copy")
+            (chunk.map(|chunk| chunk.text.clone()), "the chunk")
         }
         Pane::Answer | Pane::Attention => {
             let span = model.span_at_cursor().and_then(|index| model.findings.as_ref()?.spans.get(index));
             let text = span.and_then(|span| model.evidence()?.answer.as_ref()?.get(span.range.clone()));
-            let text = text.map(str::to_owned);
-            copied(
-                model,
-                text,
-                "the span",
-                "the cursor is on no flagged span: ] goes to the next, Y copies the answer",
-            )
+            (text.map(str::to_owned), "the span")
         }
-    }
+    };
+    copied(model, text, what)
 }
 
-fn copied(model: &mut Model, text: Option<String>, what: &str, otherwise: &str) -> Vec<Effect> {
-    let Some(text) = text else {
-        say(model, otherwise);
-        return Vec::new();
-    };
+/// Copies what there is; where there is nothing, the command was not available.
+fn copied(model: &mut Model, text: Option<String>, what: &str) -> Vec<Effect> {
+    let Some(text) = text else { return Vec::new() };
     say(model, format!("copied {what} ({} characters) through the terminal", text.chars().count()));
     vec![Effect::Copy(text)]
 }
 
 fn next_detector(model: &mut Model) {
-    let Some(reading) = model.reading() else {
-        say(model, "this answer has not been read");
-        return;
-    };
+    let Some(reading) = model.reading() else { return };
     let names: Vec<String> = reading.detectors.iter().map(|scores| scores.name.clone()).collect();
-    if names.len() < 2 {
-        say(model, "this record holds the scores of one detector only");
-        return;
-    }
     let at = model.detector().and_then(|now| names.iter().position(|name| *name == now.name)).unwrap_or(0);
-    let name = names[(at + 1) % names.len()].clone();
+    let Some(name) = names.get((at + 1) % names.len().max(1)).cloned() else { return };
     say(model, format!("scores of {name}"));
     model.thresholds.detector = Some(name);
     model.decide_anew();
@@ -275,6 +293,10 @@ fn next_detector(model: &mut Model) {
 #[cfg(test)]
 #[path = "update_tests.rs"]
 pub(super) mod tests;
+
+#[cfg(test)]
+#[path = "key_sequence_tests.rs"]
+mod key_sequences;
 
 #[cfg(test)]
 #[path = "export_tests.rs"]

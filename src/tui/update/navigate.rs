@@ -2,7 +2,7 @@
 
 use super::{pages, say};
 use crate::tui::action::Command;
-use crate::tui::model::{AnswerView, AttentionView, Lock, Model, Pane};
+use crate::tui::model::{AnswerView, AttentionView, Lock, Model, Overlay, Pane};
 
 /// Applies a movement where the keys are.
 pub fn go(model: &mut Model, command: Command) {
@@ -145,7 +145,8 @@ pub fn lock(model: &mut Model) {
         layer: model.attention.layer,
         head: model.attention.head,
     });
-    say(model, format!("token {} is locked: move on and read both, Space releases it", model.token + 1));
+    let key = model.keys.label(Command::Lock);
+    say(model, format!("token {} is locked: move on and read both, {key} releases it", model.token + 1));
 }
 
 fn answer(model: &mut Model, command: Command) {
@@ -259,10 +260,9 @@ fn sliders(model: &mut Model, command: Command) {
 /// Scrolls help or notices.
 pub fn overlay(model: &mut Model, command: Command) {
     let count = usize::from(model.limits.overlay_scroll) + 1;
-    if let Some(overlay) = &mut model.overlay
-        && let Some(steps) = steps(command, 10)
+    if let Some(steps) = steps(command, 10)
+        && let Some(scroll) = model.overlay.as_mut().and_then(Overlay::scroll_mut)
     {
-        let scroll = overlay.scroll_mut();
         *scroll = moved(usize::from(*scroll).min(count - 1), steps, count) as u16;
     }
 }
@@ -275,18 +275,13 @@ fn span(model: &mut Model, forwards: bool) {
     } else {
         starts.iter().rev().find(|start| **start < model.token).or(starts.last())
     };
-    match next {
-        Some(start) => model.token = *start,
-        None if model.reading().is_none() => {
-            say(model, "this answer has not been read, so nothing is flagged");
-        }
-        None => say(model, format!("no span of this answer is flagged at {:.2}", model.thresholds.token)),
+    if let Some(start) = next {
+        model.token = *start;
     }
 }
 
 fn flagged(model: &mut Model, backwards: bool) {
-    match model.rows.next_flagged(model.selected, backwards) {
-        Some(index) => model.select(index),
-        None => say(model, format!("no answer of the list is flagged at {:.2}", model.thresholds.token)),
+    if let Some(index) = model.rows.next_flagged(model.selected, backwards) {
+        model.select(index);
     }
 }

@@ -43,7 +43,8 @@ pub fn mark(model: &mut Model) {
         say(model, format!("{id} is no longer marked"));
     } else {
         model.marked = Some(model.selected);
-        say(model, format!("{id} is marked: go to another answer, then C compares them"));
+        let key = model.keys.label(Command::Page(Page::Comparison));
+        say(model, format!("{id} is marked: go to another answer, then {key} compares them"));
     }
     model.compare();
 }

@@ -1,23 +1,20 @@
 //! The pointer. Everything it does has a key as well.
 
-use super::{navigate, pages, sliders};
+use super::{Effect, navigate, pages, palette, presets, sliders};
 use crate::tui::action::Command;
 use crate::tui::hit::Target;
-use crate::tui::model::{Model, Pane, SliderName};
+use crate::tui::model::{Model, Overlay, Pane, SliderName};
 
 /// A press selects what is under it and gives its pane the keys.
-pub fn press(model: &mut Model, target: Target, column: u16, track: (u16, u16)) {
+pub fn press(model: &mut Model, target: Target, column: u16, track: (u16, u16)) -> Vec<Effect> {
     if model.dialog.is_some() {
         if let Target::Dialog(item) = target {
             super::dialog::press(model, item);
         }
-        return;
+        return Vec::new();
     }
     if model.overlay.is_some() {
-        if target != Target::Overlay {
-            model.overlay = None;
-        }
-        return;
+        return on_overlay(model, target);
     }
     model.typed = None;
     model.filter.typing = false;
@@ -62,9 +59,33 @@ pub fn press(model: &mut Model, target: Target, column: u16, track: (u16, u16)) 
             model.held = Some((slider, model.thresholds.clone()));
             drag(model, column, None);
         }
-        Target::Overlay | Target::Dialog(_) => {}
+        Target::Overlay | Target::OverlayLine(_) | Target::Dialog(_) => {}
     }
     model.refresh();
+    Vec::new()
+}
+
+/// Beside an overlay a press closes it. A line of the palette is done at once; a line of the presets is
+/// selected, and used when it was selected already.
+fn on_overlay(model: &mut Model, target: Target) -> Vec<Effect> {
+    match (&mut model.overlay, target) {
+        (Some(Overlay::Palette { .. }), Target::OverlayLine(at)) => {
+            palette::select(model, at);
+            return palette::accept(model);
+        }
+        (Some(Overlay::Presets(list)), Target::OverlayLine(at)) => {
+            if list.question.is_some() || list.naming.is_some() {
+                return Vec::new();
+            }
+            if list.selected == at {
+                return presets::command(model, Command::Open).unwrap_or_default();
+            }
+            list.selected = at;
+        }
+        (_, Target::Overlay | Target::OverlayLine(_)) => {}
+        (overlay, _) => *overlay = None,
+    }
+    Vec::new()
 }
 
 fn select_slider(model: &mut Model, slider: SliderName) {
@@ -117,6 +138,13 @@ pub fn wheel(model: &mut Model, pane: Option<Pane>, lines: i32) {
         return;
     }
     let command = if lines > 0 { Command::Down } else { Command::Up };
+    if palette::go(model, command) {
+        return;
+    }
+    if let Some(Overlay::Presets(list)) = &mut model.overlay {
+        list.selected = navigate::moved(list.selected, i64::from(lines.signum()), model.presets.len());
+        return;
+    }
     if model.overlay.is_some() {
         for _ in 0..lines.abs() {
             navigate::overlay(model, command);

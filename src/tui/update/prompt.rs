@@ -1,8 +1,8 @@
-//! The prompts: filter, help search, a slider's number.
+//! The prompts: filter, help search, palette, the name of a preset, a slider's number.
 
-use super::{say, sliders};
+use super::{Effect, palette, presets, say, sliders};
 use crate::tui::action::Command;
-use crate::tui::model::{Model, Overlay, Pane};
+use crate::tui::model::{LONGEST_NAME, Model, Overlay, Pane};
 
 /// Opens the filter of the examples, or the search of the help that is open.
 pub fn search(model: &mut Model) {
@@ -11,7 +11,7 @@ pub fn search(model: &mut Model) {
             *typing = true;
             *scroll = 0;
         }
-        Some(Overlay::Notices { .. }) => say(model, "the notices cannot be searched"),
+        Some(_) => say(model, "only the help can be searched"),
         None => {
             model.focus = Pane::Examples;
             model.filter.before = (model.filter.text.clone(), model.selected);
@@ -25,6 +25,13 @@ pub fn type_character(model: &mut Model, c: char) {
     if let Some(Overlay::Help { query, typing: true, scroll }) = &mut model.overlay {
         query.push(c);
         *scroll = 0;
+    } else if let Some(Overlay::Palette { query, selected }) = &mut model.overlay {
+        query.push(c);
+        *selected = 0;
+    } else if let Some(name) = naming(model) {
+        if name.chars().count() < LONGEST_NAME {
+            name.push(c);
+        }
     } else if model.filter.typing {
         model.filter.text.push(c);
         filtered(model);
@@ -40,6 +47,11 @@ pub fn type_character(model: &mut Model, c: char) {
 pub fn erase(model: &mut Model) {
     if let Some(Overlay::Help { query, typing: true, .. }) = &mut model.overlay {
         query.pop();
+    } else if let Some(Overlay::Palette { query, selected }) = &mut model.overlay {
+        query.pop();
+        *selected = 0;
+    } else if let Some(name) = naming(model) {
+        name.pop();
     } else if model.filter.typing {
         model.filter.text.pop();
         filtered(model);
@@ -48,8 +60,21 @@ pub fn erase(model: &mut Model) {
     }
 }
 
-/// Closes the open prompt and keeps what was typed.
-pub fn accept(model: &mut Model) {
+/// The name of a preset that is being typed.
+fn naming(model: &mut Model) -> Option<&mut String> {
+    match &mut model.overlay {
+        Some(Overlay::Presets(list)) => list.naming.as_mut(),
+        _ => None,
+    }
+}
+
+/// Closes the open prompt and takes what was typed or chosen.
+pub fn accept(model: &mut Model) -> Vec<Effect> {
+    match &model.overlay {
+        Some(Overlay::Palette { .. }) => return palette::accept(model),
+        Some(Overlay::Presets(_)) => return presets::accept_name(model),
+        _ => {}
+    }
     if let Some(Overlay::Help { typing, .. }) = &mut model.overlay {
         *typing = false;
     } else if model.filter.typing {
@@ -64,6 +89,7 @@ pub fn accept(model: &mut Model) {
             }
         }
     }
+    Vec::new()
 }
 
 /// Closes the open prompt and goes back to what was before it; `false` where none is open.
@@ -75,6 +101,9 @@ pub fn leave(model: &mut Model) -> bool {
             return true;
         }
         return false;
+    }
+    if let Some(Overlay::Presets(list)) = &mut model.overlay {
+        return list.question.take().is_some() || list.naming.take().is_some();
     }
     if model.filter.typing {
         model.filter.typing = false;
@@ -107,10 +136,9 @@ pub fn narrow(model: &mut Model, command: Command) {
         }
         Command::ShowGroup => {
             let Some(said) = next_group(model) else {
-                say(
-                    model,
-                    "no group of this data set has few enough values to go through: / filters by text",
-                );
+                let key = model.keys.label(Command::Search);
+                let why = "no group of this data set has few enough values to go through";
+                say(model, format!("{why}: {key} filters by text"));
                 return;
             };
             said

@@ -1,11 +1,11 @@
-//! The last line: the prompt that is open, else a message, else the keys that matter here.
+//! The last line: the prompt that is open, else the keys that matter here.
 
 use ratatui::layout::Rect;
 
-use crate::tui::action::{self, Command};
-use crate::tui::model::{Model, Overlay, Tone};
+use crate::tui::action::{self, Command, availability};
+use crate::tui::model::{Model, Overlay};
 use crate::tui::theme::Role;
-use crate::tui::widgets::Canvas;
+use crate::tui::widgets::{Canvas, width};
 
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     let (key, muted, cursor) =
@@ -16,53 +16,65 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
         canvas.write(area, end + 2, 0, &note, muted);
         return;
     }
-    if let Some(toast) = &model.toast {
-        let (role, note) = match toast.tone {
-            Tone::Information => (Role::Toast, ""),
-            Tone::Error => (Role::Error, "  Esc closes"),
-        };
-        let style = canvas.style(role);
-        let text = Rect { width: area.width.saturating_sub(note.len() as u16 + 1), ..area };
-        let end = canvas.write(text, 1, 0, &format!(" {} ", toast.text), style);
-        canvas.write(area, end, 0, note, muted);
-        return;
-    }
     let context = action::context(model);
+    let (help, close) = (model.keys.label(Command::Help), model.keys.label(Command::Close));
+    let open = model.overlay.is_some() || model.pages.open.is_some();
+    let closes = if open { " close" } else { " quit" };
+    let always = width(&help) + width(&close) + 8 + closes.len() as u16;
+    let room = Rect { width: area.width.saturating_sub(always + 2), ..area };
+    let dropped = canvas.style(Role::Dropped);
     let mut column = 1;
-    let help = "? help   q quit";
-    let room = Rect { width: area.width.saturating_sub(help.len() as u16 + 2), ..area };
     for entry in action::hints(context) {
         if matches!(entry.command, Command::Help | Command::Close) {
             continue;
         }
-        let (Some(hint), Some(first)) = (entry.hint, entry.keys.first()) else { continue };
+        let (Some(hint), Some(first)) = (entry.hint, model.keys.keys(entry).first()) else { continue };
         let label = first.label();
-        let needed = label.chars().count() + hint.chars().count() + 4;
-        if usize::from(column) + needed > usize::from(room.width) {
+        if column + width(&label) + width(hint) + 4 > room.width {
             break;
         }
+        // What does nothing now stays where the hand knows it, but dim.
+        let (key, muted) = match availability(entry.command, entry.context, model) {
+            Ok(()) => (key, muted),
+            Err(_) => (dropped, dropped),
+        };
         column =
             canvas.write_all(room, column, 0, &[(&label, key), (" ", muted), (hint, muted), ("   ", muted)]);
     }
-    let open = model.overlay.is_some() || model.pages.open.is_some();
-    let close = if open { " close" } else { " quit" };
-    let pieces = [("?", key), (" help   ", muted), ("q", key), (close, muted)];
-    let start = area.width.saturating_sub(help.len() as u16 + 2);
-    canvas.write_all(area, start, 0, &pieces);
+    let pieces = [(help.as_str(), key), (" help   ", muted), (&close, key), (closes, muted)];
+    canvas.write_all(area, area.width.saturating_sub(always + 1), 0, &pieces);
 }
 
 /// Label, text and note of the open prompt.
 fn prompt(model: &Model) -> Option<(String, &str, String)> {
-    if let Some(Overlay::Help { query, typing: true, .. }) = &model.overlay {
-        return Some(("search help: ".into(), query, "Enter keeps, Esc clears".into()));
+    let in_prompt = |command| model.keys.label_in(action::Context::Prompt, command);
+    let (accept, leave) = (in_prompt(Command::Accept), in_prompt(Command::Back));
+    match &model.overlay {
+        Some(Overlay::Help { query, typing: true, .. }) => {
+            return Some(("search help: ".into(), query, format!("{accept} keeps, {leave} clears")));
+        }
+        Some(Overlay::Palette { query, selected }) => {
+            let offers = action::offers(model, query);
+            let note = match offers.get(*selected).map(|offer| &offer.unavailable) {
+                None => format!("{leave} closes"),
+                Some(Some(reason)) => format!("not now: {reason}"),
+                Some(None) => format!("{accept} does it, {leave} closes"),
+            };
+            return Some((":".into(), query, note));
+        }
+        Some(Overlay::Presets(list)) => {
+            let name = list.naming.as_ref().filter(|_| list.question.is_none())?;
+            return Some(("save as: ".into(), name, format!("{accept} saves, {leave} leaves it")));
+        }
+        _ => {}
     }
     if model.filter.typing {
-        let note =
-            format!("{} of {} · Enter keeps, Esc goes back", model.rows.shown().len(), model.rows.len());
+        let (shown, all) = (model.rows.shown().len(), model.rows.len());
+        let note = format!("{shown} of {all} · {accept} keeps, {leave} goes back");
         return Some(("filter: ".into(), &model.filter.text, note));
     }
     let typed = model.typed.as_ref()?;
     let (low, high) = model.slider.range();
-    let note = format!("{low} to {high} · Enter sets, Esc leaves it");
+    let note = format!("{low} to {high} · {accept} sets, {leave} leaves it");
     Some((format!("{} = ", model.slider.label()), typed, note))
 }

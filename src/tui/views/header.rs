@@ -3,6 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::words::{counted, duration};
+use crate::tui::action::Command;
 use crate::tui::model::{Model, Phase};
 use crate::tui::theme::Role;
 use crate::tui::widgets::Canvas;
@@ -23,11 +24,12 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
 fn state(model: &Model) -> (String, Role) {
     let run = &model.run;
     let mut parts: Vec<String> = Vec::new();
+    let notices = model.keys.label(Command::Notices);
     if !model.notices.is_empty() {
-        parts.push(format!("{} (!)", counted(model.notices.len(), "notice", "notices")));
+        parts.push(format!("{} ({notices})", counted(model.notices.len(), "notice", "notices")));
     }
     if !model.mouse {
-        parts.push("mouse off (m)".into());
+        parts.push(format!("mouse off ({})", model.keys.label(Command::Mouse)));
     }
     let role = match &run.phase {
         Phase::Running => {
@@ -45,7 +47,7 @@ fn state(model: &Model) -> (String, Role) {
             Role::Muted
         }
         Phase::Failed(_) => {
-            parts.push("ended early (!)".into());
+            parts.push(format!("ended early ({notices})"));
             Role::Error
         }
     };

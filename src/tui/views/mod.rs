@@ -18,10 +18,13 @@ mod layout;
 mod notices;
 mod overview;
 mod page;
+mod palette;
+mod presets;
 mod question;
 mod same_words;
 mod sliders;
 mod spans;
+mod toast;
 mod token_map;
 mod top_heads;
 mod words;
@@ -30,6 +33,7 @@ use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use super::action::{Command, Context, context};
 use super::heat_scale::Extent;
 use super::hit::{HitMap, Target};
 use super::model::{Model, Overlay, Pane};
@@ -49,6 +53,7 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer, area: Rect) -> Hi
     let mut hits = HitMap::default();
     let area = area.intersection(buffer.area);
     let mut canvas = Canvas { buffer, theme, hits: &mut hits };
+    let mut toasts_on = None;
     match layout::arrange(area, model) {
         Arrangement::TooSmall => {
             let text = format!("need 40x8, have {}x{}", area.width, area.height);
@@ -71,11 +76,13 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer, area: Rect) -> Hi
                 draw_pane(&mut canvas, area, model, pane, with_map);
             }
             footer::draw(&mut canvas, footer, model);
+            toasts_on = Some(footer);
         }
         Arrangement::Page { page, header, tabs, body, footer } => {
             header::draw(&mut canvas, header, model);
             page::draw(&mut canvas, tabs, body, model, page);
             footer::draw(&mut canvas, footer, model);
+            toasts_on = Some(footer);
         }
     }
     if area.width >= layout::LEAST.0 && area.height >= layout::LEAST.1 {
@@ -86,11 +93,23 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer, area: Rect) -> Hi
             Some(Overlay::Notices { scroll }) => {
                 notices::draw(&mut canvas, layout::overlay(area), model, *scroll);
             }
+            Some(Overlay::Palette { query, selected }) => {
+                palette::draw(&mut canvas, layout::overlay(area), model, query, *selected);
+            }
+            Some(Overlay::Presets(list)) => {
+                presets::draw(&mut canvas, layout::overlay(area), model, list);
+            }
             None => {}
         }
         if let Some(dialog) = &model.dialog {
             dialog::draw(&mut canvas, area, model, dialog);
         }
+    }
+    // Over whatever is open; a prompt keeps its line.
+    if let (Some(line), Some(toast)) = (toasts_on, &model.toast)
+        && context(model) != Context::Prompt
+    {
+        toast::draw(&mut canvas, line, model, toast);
     }
     if theme.ascii {
         super::theme::write_in_ascii(buffer);
@@ -119,7 +138,7 @@ fn pane_frame(
     read_out: &str,
 ) -> Rect {
     let focused = model.focus == pane && model.overlay.is_none();
-    let number = pane.number().to_string();
+    let number = model.keys.label(Command::Focus(pane));
     let name = canvas.style(if focused { Role::Focus } else { Role::Strong });
     let key = canvas.style(Role::Key);
     let rest = canvas.style(Role::Muted);
@@ -196,7 +215,7 @@ fn draw_tabs(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
         let start = column;
         let key = canvas.style(if focused { Role::Selected } else { Role::Key });
         let name = canvas.style(if focused { Role::Selected } else { Role::Muted });
-        let number = format!(" {} ", pane.number());
+        let number = format!(" {} ", model.keys.label(Command::Focus(pane)));
         let title = format!("{} ", pane.title());
         column = canvas.write_all(area, column, 0, &[(&number, key), (&title, name)]);
         let tab = Rect { x: area.x + start, width: column.saturating_sub(start), ..area };

@@ -2,6 +2,7 @@
 
 use ratatui::layout::Rect;
 
+use crate::tui::action::Command;
 use crate::tui::hit::Target;
 use crate::tui::model::Model;
 use crate::tui::theme::Role;
@@ -10,7 +11,12 @@ use crate::tui::widgets::{Canvas, wrap};
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, scroll: u16) {
     canvas.clear(area);
     let focus = canvas.style(Role::Focus);
-    let inside = canvas.frame(area, &[("Notices", focus)], "q closes", true);
+    let inside = canvas.frame(
+        area,
+        &[("Notices", focus)],
+        &format!("{} closes", model.keys.label(Command::Close)),
+        true,
+    );
     canvas.hits.add(area, Target::Overlay);
     let mut texts: Vec<String> = model.notices.clone();
     texts.extend(model.guarantee.iter().cloned());

@@ -3,14 +3,14 @@
 use ratatui::layout::Rect;
 
 use super::{comparison, diagnostics, histogram, overview};
-use crate::tui::action::{ACTIONS, Command};
+use crate::tui::action::Command;
 use crate::tui::hit::Target;
 use crate::tui::model::{Model, Page};
 use crate::tui::theme::Role;
 use crate::tui::widgets::Canvas;
 
 pub fn draw(canvas: &mut Canvas<'_>, tabs: Rect, body: Rect, model: &Model, page: Page) {
-    draw_tabs(canvas, tabs, page);
+    draw_tabs(canvas, tabs, model, page);
     match page {
         Page::Overview => overview::draw(canvas, body, model),
         Page::Diagnostics => diagnostics::draw(canvas, body, model),
@@ -19,11 +19,10 @@ pub fn draw(canvas: &mut Canvas<'_>, tabs: Rect, body: Rect, model: &Model, page
     }
 }
 
-fn draw_tabs(canvas: &mut Canvas<'_>, area: Rect, present: Page) {
+fn draw_tabs(canvas: &mut Canvas<'_>, area: Rect, model: &Model, present: Page) {
     let mut column = 1;
     for page in Page::ALL {
-        let entry = ACTIONS.iter().find(|entry| entry.command == Command::Page(page));
-        let label = entry.and_then(|entry| entry.keys.first()).map(|key| key.label()).unwrap_or_default();
+        let label = model.keys.label(Command::Page(page));
         let here = page == present;
         let key = canvas.style(if here { Role::Selected } else { Role::Key });
         let name = canvas.style(if here { Role::Selected } else { Role::Muted });

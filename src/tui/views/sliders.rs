@@ -3,6 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::{pane_frame, sentence};
+use crate::tui::action::{Command, Context};
 use crate::tui::hit::Target;
 use crate::tui::model::{CertifiedLevel, Model, Pane, SliderName};
 use crate::tui::theme::Role;
@@ -19,7 +20,10 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
         .count();
     let read_out = match moved {
         0 => "at defaults".to_owned(),
-        moved => format!("{moved} moved, R resets"),
+        moved => {
+            let key = model.keys.label_in(Context::Pane(Pane::Sliders), Command::ResetAll);
+            format!("{moved} moved, {key} resets")
+        }
     };
     let inside = pane_frame(canvas, area, model, Pane::Sliders, "", &read_out);
     let sliders = model.sliders();
@@ -90,6 +94,10 @@ fn effect(model: &Model, name: SliderName) -> String {
             name.changes(effect.changed)
         ),
     };
+    let stale = model.rows.total().stale;
+    if name == SliderName::Alpha && stale > 0 {
+        return format!("{counted}; {stale} stale");
+    }
     if name == SliderName::Token && model.follows_beta() { format!("by beta: {counted}") } else { counted }
 }
 

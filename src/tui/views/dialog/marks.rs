@@ -11,7 +11,9 @@ use crate::tui::views::words::counted;
 use crate::tui::widgets::Canvas;
 
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, dialog: &MarksDialog) {
-    let inside = frame(canvas, area, (84, 30), "Marks", "Enter goes there, x removes, u undoes, Esc closes");
+    let height = (dialog.entries.len() + 9).clamp(8, 30) as u16;
+    let inside =
+        frame(canvas, area, (84, height), "Marks", "Enter goes there, x removes, u undoes, Esc closes");
     let muted = canvas.style(Role::Muted);
     let text = canvas.style(Role::Text);
     if dialog.entries.is_empty() {
