@@ -5,7 +5,6 @@ use std::path::Path;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use sha2::{Digest, Sha256};
 
-use crate::disk::{FileAccess, write_whole};
 use crate::model::{CacheDirectory, SentenceEncoder};
 use crate::retrieval::RetrievalError;
 
