@@ -1,67 +1,19 @@
 //! Every command with its keys, where they work and what they do.
 
-mod anywhere;
+mod keys;
 mod pages;
 
-use ratatui::crossterm::event::{KeyCode, KeyModifiers};
+use ratatui::crossterm::event::KeyCode;
 
-use super::{Command, Context, Entry, Key};
-use crate::tui::model::Pane;
-
-const fn plain(c: char) -> Key {
-    Key { code: KeyCode::Char(c), modifiers: KeyModifiers::NONE }
-}
-
-const fn control(c: char) -> Key {
-    Key { code: KeyCode::Char(c), modifiers: KeyModifiers::CONTROL }
-}
-
-const fn named(code: KeyCode) -> Key {
-    Key { code, modifiers: KeyModifiers::NONE }
-}
-
-const fn shifted(code: KeyCode) -> Key {
-    Key { code, modifiers: KeyModifiers::SHIFT }
-}
-
-const fn entry(
-    context: Context,
-    name: &'static str,
-    command: Command,
-    keys: &'static [Key],
-    hint: Option<&'static str>,
-    help: &'static str,
-) -> Entry {
-    Entry { name, command, keys, context, help, hint }
-}
-
-const EXAMPLES: Context = Context::Pane(Pane::Examples);
-const CHUNKS: Context = Context::Pane(Pane::Chunks);
-const ANSWER: Context = Context::Pane(Pane::Answer);
-const ATTENTION: Context = Context::Pane(Pane::Attention);
-const SLIDERS: Context = Context::Pane(Pane::Sliders);
-const OVERLAY: Context = Context::Overlay;
-const PRESETS: Context = Context::Presets;
-const QUESTION: Context = Context::Question;
-const PROMPT: Context = Context::Prompt;
-
-const UP: &[Key] = &[plain('k'), named(KeyCode::Up)];
-const DOWN: &[Key] = &[plain('j'), named(KeyCode::Down)];
-const LEFT: &[Key] = &[plain('h'), named(KeyCode::Left)];
-const RIGHT: &[Key] = &[plain('l'), named(KeyCode::Right)];
-const FIRST: &[Key] = &[plain('g'), named(KeyCode::Home)];
-const LAST: &[Key] = &[plain('G'), named(KeyCode::End)];
-const HALF_DOWN: &[Key] = &[control('d')];
-const HALF_UP: &[Key] = &[control('u')];
-const PAGE_DOWN: &[Key] = &[named(KeyCode::PageDown)];
-const PAGE_UP: &[Key] = &[named(KeyCode::PageUp)];
+use super::{Command, Entry, ExportKind};
+use crate::tui::model::{Page, Pane};
+use keys::{
+    ANSWER, ANYWHERE, ATTENTION, CHUNKS, DOWN, EXAMPLES, FIRST, HALF_DOWN, HALF_UP, LAST, LEFT, OVERLAY,
+    PAGE_DOWN, PAGE_UP, PRESETS, PROMPT, QUESTION, RIGHT, SLIDERS, UP, control, entry, named, plain, shifted,
+};
 
 /// Every command with its keys. Within a context no key stands twice (a test says so).
-pub static ACTIONS: &[Entry] = &joined::<{ PANES.len() + anywhere::ANYWHERE.len() + pages::PAGES.len() }>(&[
-    PANES,
-    anywhere::ANYWHERE,
-    pages::PAGES,
-]);
+pub static ACTIONS: &[Entry] = &joined::<{ PANES.len() + pages::PAGES.len() }>(&[PANES, pages::PAGES]);
 
 /// One table of several, in their order.
 const fn joined<const N: usize>(parts: &[&[Entry]]) -> [Entry; N] {
@@ -163,7 +115,7 @@ const PANES: &[Entry] = &[
         ANSWER,
         "select-tokens",
         Command::SelectTokens,
-        &[plain('v')],
+        &[plain('V')],
         Some("select"),
         "select tokens from here on, to mark them; again: give it up",
     ),
@@ -397,4 +349,242 @@ const PANES: &[Entry] = &[
         "a page down in what the prompt found",
     ),
     entry(PROMPT, "prompt-page-up", Command::PageUp, PAGE_UP, None, "a page up in what the prompt found"),
+    entry(ANYWHERE, "next-span", Command::NextSpan, &[plain(']')], Some("span"), "next flagged span"),
+    entry(ANYWHERE, "previous-span", Command::PreviousSpan, &[plain('[')], None, "previous flagged span"),
+    entry(
+        ANYWHERE,
+        "next-flagged",
+        Command::NextFlagged,
+        &[plain('}')],
+        Some("flagged example"),
+        "next example with a flagged span",
+    ),
+    entry(
+        ANYWHERE,
+        "previous-flagged",
+        Command::PreviousFlagged,
+        &[plain('{')],
+        None,
+        "previous example with a flagged span",
+    ),
+    entry(
+        ANYWHERE,
+        "search",
+        Command::Search,
+        &[plain('/')],
+        Some("filter"),
+        "filter the examples by id or question",
+    ),
+    // Discovery, undo, presets.
+    entry(
+        ANYWHERE,
+        "palette",
+        Command::Palette,
+        &[plain(':')],
+        Some("actions"),
+        "find any action by its name and do it",
+    ),
+    entry(
+        ANYWHERE,
+        "undo",
+        Command::Undo,
+        &[plain('u')],
+        Some("undo"),
+        "take the last change of a threshold back",
+    ),
+    entry(
+        ANYWHERE,
+        "redo",
+        Command::Redo,
+        &[control('r')],
+        None,
+        "make the change of a threshold again that was taken back",
+    ),
+    entry(
+        ANYWHERE,
+        "presets",
+        Command::Presets,
+        &[plain('p')],
+        None,
+        "thresholds saved under a name: use, save, delete",
+    ),
+    entry(
+        ANYWHERE,
+        "preset-save",
+        Command::SavePreset,
+        &[plain('P')],
+        None,
+        "save the present thresholds under a name",
+    ),
+    // Pages and the lock.
+    entry(
+        ANYWHERE,
+        "overview",
+        Command::Page(Page::Overview),
+        &[plain('O')],
+        Some("overview"),
+        "the run: rates, worst answers, passages",
+    ),
+    entry(
+        ANYWHERE,
+        "diagnostics",
+        Command::Page(Page::Diagnostics),
+        &[plain('D')],
+        None,
+        "whether retriever and data suit certification",
+    ),
+    entry(
+        ANYWHERE,
+        "scores",
+        Command::Page(Page::Scores),
+        &[plain('S')],
+        None,
+        "how token scores are spread",
+    ),
+    entry(
+        ANYWHERE,
+        "compare",
+        Command::Page(Page::Comparison),
+        &[plain('C')],
+        None,
+        "two answers, or two detectors, side by side",
+    ),
+    entry(
+        ANYWHERE,
+        "mark",
+        Command::Mark,
+        &[plain('b')],
+        None,
+        "mark this answer to compare others with it, or unmark it",
+    ),
+    entry(
+        ANYWHERE,
+        "lock",
+        Command::Lock,
+        &[plain(' ')],
+        Some("lock"),
+        "keep token, chunk and head to compare others with, or let them go",
+    ),
+    entry(ANYWHERE, "next-pane", Command::NextPane, &[named(KeyCode::Tab)], Some("pane"), "next pane"),
+    entry(
+        ANYWHERE,
+        "previous-pane",
+        Command::PreviousPane,
+        &[named(KeyCode::BackTab)],
+        None,
+        "previous pane",
+    ),
+    entry(ANYWHERE, "focus-examples", Command::Focus(Pane::Examples), &[plain('1')], None, "to the examples"),
+    entry(ANYWHERE, "focus-chunks", Command::Focus(Pane::Chunks), &[plain('2')], None, "to the chunks"),
+    entry(ANYWHERE, "focus-answer", Command::Focus(Pane::Answer), &[plain('3')], None, "to the answer"),
+    entry(
+        ANYWHERE,
+        "focus-attention",
+        Command::Focus(Pane::Attention),
+        &[plain('4')],
+        None,
+        "to the attention",
+    ),
+    entry(ANYWHERE, "focus-sliders", Command::Focus(Pane::Sliders), &[plain('5')], None, "to the sliders"),
+    entry(
+        ANYWHERE,
+        "zoom",
+        Command::Zoom,
+        &[plain('z')],
+        Some("zoom"),
+        "the pane fills the screen, or goes back",
+    ),
+    entry(
+        ANYWHERE,
+        "detector",
+        Command::NextDetector,
+        &[plain('d')],
+        None,
+        "scores of the next detector of the record",
+    ),
+    entry(
+        ANYWHERE,
+        "copy",
+        Command::Copy,
+        &[plain('y')],
+        None,
+        "copy the span, chunk or id that has the cursor",
+    ),
+    entry(ANYWHERE, "copy-answer", Command::CopyAnswer, &[plain('Y')], None, "copy the whole answer"),
+    entry(
+        ANYWHERE,
+        "marks",
+        Command::Marks,
+        &[plain('A')],
+        None,
+        "all marks, and how the flags agree with them",
+    ),
+    entry(
+        ANYWHERE,
+        "ask",
+        Command::Ask,
+        &[plain('a')],
+        Some("ask"),
+        "ask a question of your own: retrieved, certified, answered and scored here",
+    ),
+    entry(
+        ANYWHERE,
+        "answer-again",
+        Command::AnswerAgain,
+        &[plain('T')],
+        None,
+        "answer this question once more from trusted passages only, to compare",
+    ),
+    entry(
+        ANYWHERE,
+        "export",
+        Command::ExportDialog,
+        &[plain('e')],
+        Some("export"),
+        "choose what to export: HTML, Markdown, JSON, CSV, or this screen as SVG",
+    ),
+    entry(
+        ANYWHERE,
+        "export-html",
+        Command::Export(ExportKind::Html),
+        &[plain('E')],
+        None,
+        "write an HTML report of everything at once, under a free name",
+    ),
+    entry(
+        ANYWHERE,
+        "export-json",
+        Command::Export(ExportKind::Json),
+        &[plain('X')],
+        None,
+        "write a JSON report of everything at once, under a free name",
+    ),
+    entry(
+        ANYWHERE,
+        "mouse",
+        Command::Mouse,
+        &[plain('m')],
+        None,
+        "give the mouse back to the terminal to select text, or take it",
+    ),
+    entry(ANYWHERE, "notices", Command::Notices, &[plain('!')], None, "read the notices"),
+    entry(ANYWHERE, "help", Command::Help, &[plain('?')], Some("help"), "this help"),
+    entry(
+        ANYWHERE,
+        "back",
+        Command::Back,
+        &[named(KeyCode::Esc)],
+        None,
+        "one level back; at the top it stops the work that runs",
+    ),
+    entry(
+        ANYWHERE,
+        "close",
+        Command::Close,
+        &[plain('q')],
+        Some("quit"),
+        "close what is open; at the top quit",
+    ),
+    entry(ANYWHERE, "suspend", Command::Suspend, &[control('z')], None, "to the shell; `fg` comes back"),
+    entry(ANYWHERE, "quit", Command::Quit, &[control('c')], None, "quit at once"),
 ];
