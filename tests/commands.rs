@@ -5,6 +5,8 @@
 
 mod sandbox;
 
+#[path = "commands/asking.rs"]
+mod asking;
 #[path = "commands/certification.rs"]
 mod certification;
 #[path = "commands/configuration.rs"]

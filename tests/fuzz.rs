@@ -89,6 +89,8 @@ mutated_input_is_survived_by! {
     the_reader_of_answer_heads: "answer-head",
     the_reader_of_feature_stores: "feature-store",
     the_reader_of_annotations: "annotations",
+    the_reader_of_key_maps: "key-map",
+    the_reader_of_configurations: "configuration",
     the_reader_of_encoders: "encoder-config",
     the_reader_of_weights_of_encoders: "encoder-weights",
 }

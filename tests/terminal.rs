@@ -4,6 +4,8 @@
 
 mod sandbox;
 
+#[path = "terminal/asking_and_marking.rs"]
+mod asking_and_marking;
 #[path = "terminal/configuration.rs"]
 mod configuration;
 #[path = "terminal/endings.rs"]
@@ -175,7 +177,7 @@ fn an_export_asks_before_it_replaces_and_says_what_to_do_where_nothing_can_be_wr
     terminal.press("e\t");
     terminal.press(&"\u{7f}".repeat(40));
     terminal.press("nowhere/a.svg\r");
-    terminal.wait_for("is not there: make it");
+    terminal.wait_for("the folder nowhere is not there");
     terminal.press("\u{1b}");
     terminal.wait("the choice again", |screen| !screen.contents().contains("Nothing was written"));
     terminal.press("\u{1b}");
@@ -190,114 +192,6 @@ fn an_export_asks_before_it_replaces_and_says_what_to_do_where_nothing_can_be_wr
     assert_eq!(sandbox.read("ragscope-machine-q01.csv").lines().count(), 2);
     let picture = sandbox.read("ragscope-view.svg");
     assert!(picture.starts_with("<svg") && picture.contains("TRUSTED") && !picture.contains("Enter writes"));
-}
-
-#[test]
-fn marks_are_kept_beside_the_run_and_are_there_again() {
-    let sandbox = Sandbox::new();
-    let run = std::fs::read(repository("tests/golden/run.jsonl")).expect("the golden run");
-    sandbox.write("run.jsonl", &run);
-    let Some(mut terminal) = Terminal::start_in("marks", sandbox, &["open", "run.jsonl"], &[]) else {
-        return;
-    };
-    terminal.wait_for(FIRST_QUESTION);
-    // Four tokens selected and marked, the word at the end marked, one mark undone and made again.
-    terminal.press("3gvlll");
-    terminal.wait_for("4 tokens selected");
-    terminal.press("+");
-    terminal.wait_for("1 missed");
-    terminal.press("G+");
-    terminal.wait_for("2 missed");
-    terminal.press("u");
-    terminal.wait_for("1 missed");
-    terminal.press("U");
-    terminal.wait_for("2 missed");
-    terminal.press("A");
-    terminal.wait_for("1 marked answer");
-    terminal.wait_for("run.jsonl.annotations.jsonl");
-    terminal.press("qq");
-    let (code, _, sandbox) = terminal.end();
-    assert_eq!(code, 0);
-    assert_eq!(sandbox.listing(), ["run.jsonl", "run.jsonl.annotations.jsonl"]);
-    assert_eq!(std::fs::read(sandbox.work().join("run.jsonl")).unwrap(), run, "the input is as it was");
-    let kept = sandbox.read("run.jsonl.annotations.jsonl");
-    assert_eq!(kept.lines().count(), 1);
-    assert_eq!(kept.matches("\"kind\":\"missed\"").count(), 2);
-    let again = Terminal::start_in("marks again", sandbox, &["open", "run.jsonl"], &[]);
-    let Some(mut terminal) = again else { return };
-    terminal.wait_for("2 missed");
-    // The pointer selects as well: the first words of the answer, from left to right.
-    let (column, row) = terminal.place_of("3 Answer");
-    let (x, y) = (column + 3, row + 3);
-    terminal.press(&format!("\u{1b}[<0;{};{y}M\u{1b}[<32;{};{y}M\u{1b}[<0;{};{y}m", x, x + 12, x + 12));
-    terminal.wait_for("tokens selected");
-    terminal.press("-");
-    terminal.wait_for("1 false alarm");
-    terminal.press("q");
-    let (code, _, sandbox) = terminal.end();
-    assert_eq!(code, 0);
-    assert!(sandbox.read("run.jsonl.annotations.jsonl").contains("false_alarm"));
-}
-
-/// Sample data and a model of a few tokens, in a sandbox.
-fn sandbox_with_tiny_model() -> Sandbox {
-    let sandbox = Sandbox::new();
-    sandbox::tiny_model::write(&sandbox.work().join("tiny"));
-    sandbox.write_lines(
-        "data/examples.jsonl",
-        &[serde_json::json!({"id": "one", "question": "When does it sail?", "answer": "at nine",
-                             "contexts": ["It sails at nine."]})],
-    );
-    sandbox.write_lines(
-        "data/documents.jsonl",
-        &[
-            serde_json::json!({"id": "ferry", "text": "The ferry sails at nine from the old pier."}),
-            serde_json::json!({"id": "deck", "text": "The deck of the ferry is blue."}),
-        ],
-    );
-    sandbox
-}
-
-#[test]
-fn a_question_of_ones_own_is_answered_on_the_screen() {
-    let arguments = ["open", "data", "--model", "tiny"];
-    let sandbox = sandbox_with_tiny_model();
-    let Some(mut terminal) = Terminal::start_in("ask", sandbox, &arguments, &[]) else { return };
-    terminal.wait_for("1 example");
-    terminal.press("a");
-    terminal.wait_for("Ask the documents");
-    terminal.press("\u{1b}[200~Where does the\nferry sail?\u{1b}[201~");
-    terminal.wait_for("Where does the ferry sail?");
-    terminal.press("\r");
-    terminal.wait_for("asked-1");
-    terminal.wait_for("ferry");
-    // It is read: its tokens have scores.
-    terminal.wait("a score", |screen| {
-        screen.contents().contains("2/2") && screen.contents().contains("score 0.")
-    });
-    terminal.press("A");
-    terminal.wait_for("Nothing is marked yet");
-    terminal.press("\u{1b}");
-    terminal.press("3v");
-    terminal.wait_for("no part of the data");
-    // Without a certificate nothing is trusted, and the key says so.
-    terminal.press("T");
-    terminal.wait_for("none can be trusted");
-    terminal.press("q");
-    let (code, _, sandbox) = terminal.end();
-    assert_eq!(code, 0);
-    assert_eq!(sandbox.listing(), ["data", "tiny"], "asking writes nothing");
-}
-
-#[test]
-fn a_run_of_evidence_answers_no_question_and_says_why() {
-    let run = golden_run();
-    let Some(mut terminal) = Terminal::start("no asking", &["open", &run], &[]) else { return };
-    terminal.wait_for(FIRST_QUESTION);
-    terminal.press("a");
-    terminal.wait_for("no question can be asked");
-    terminal.press("q");
-    assert_eq!(terminal.end().0, 0);
 }
 
 #[test]

@@ -185,20 +185,17 @@ fn annotate(dataset: &mut Dataset, path: &Path) -> Outcome {
     }
     let merged = merge_labels(&annotations, dataset);
     output::tell(&format!(
-        "{shown}: labels of {} answers corrected ({} had none before)",
+        "{shown}: answers with corrected labels: {} ({} had none before)",
         merged.answers, merged.newly_labelled
     ));
     if merged.other_answer > 0 {
         output::tell(&format!(
-            "note: the marks of {} records are about another answer than the data has now; they are not used",
+            "note: records whose answer is another one than was marked: {}; their marks are not used",
             merged.other_answer
         ));
     }
     if merged.unknown > 0 {
-        output::tell(&format!(
-            "note: the marks of {} records are of other data; they are not used",
-            merged.unknown
-        ));
+        output::tell(&format!("note: marked records that are not in this data: {}", merged.unknown));
     }
     Ok(())
 }

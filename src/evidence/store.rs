@@ -224,7 +224,10 @@ mod tests {
             ("/answer", json!(null), "it has a reading but no answer"),
         ] {
             let error = parse_line(&changed(pointer, value), 4).unwrap_err().to_string();
-            assert!(error.starts_with("line 4") && error.contains(said), "{pointer}: {error}");
+            // Numbers beyond f32 already end the parsing.
+            let said =
+                error.contains(said) || (said.contains("finite") && error.contains("number out of range"));
+            assert!(error.starts_with("line 4") && said, "{pointer}: {error}");
         }
         let schema = parse_line("{\"schema\": \"other\"}", 2).unwrap_err();
         assert!(matches!(schema, EvidenceError::Schema { line: 2, .. }));

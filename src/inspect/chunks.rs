@@ -8,6 +8,10 @@ use super::InspectError;
 use super::certificate::Certificate;
 use super::corpus::Corpus;
 
+/// Why a passage that came without a score has no p-value.
+const WITHOUT_SCORE: &str =
+    "the passage came with the data and without a score, so there is nothing to certify";
+
 /// Where chunks and certificates come from.
 pub struct ChunkSource {
     /// The corpus, where the data has one.
@@ -101,6 +105,8 @@ impl ChunkSource {
             .enumerate()
             .map(|(rank, passage)| {
                 let certified = match certificate {
+                    // Said alike whatever else is known, so that a stream gives the lines of its file.
+                    _ if passage.score.is_none() => Err(WITHOUT_SCORE.to_owned()),
                     Certificate::Absent(reason) => Err(reason.clone()),
                     _ if rank >= *k => {
                         Err(format!("rank {} is beyond the K = {k} that the calibration is about", rank + 1))

@@ -113,7 +113,7 @@ fn ranks_beyond_k_and_passages_without_a_score_have_no_p_value_and_say_why() {
     let found = chunks(&longer, made(&longer, Some(&artefact), Some("mine")), 0);
     let absent = |at: usize| found[at].p_value_absent.clone().unwrap_or_default();
     assert!(found[0].p_value.is_some() && found[2].p_value.is_some());
-    assert!(absent(1).contains("no score"), "{}", absent(1));
+    assert!(absent(1).contains("without a score"), "{}", absent(1));
     assert!(absent(3).contains("rank 4 is beyond the K = 3"), "{}", absent(3));
 }
 

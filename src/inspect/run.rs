@@ -280,15 +280,13 @@ fn read_all<'s>(
     let mut done = total - missing.len();
     send(Message::Progress { done, total, seconds_left: None });
     if missing.is_empty() {
-        if cache.as_ref().is_some_and(|cache| !cache.keeps()) {
-            send(Message::Notice(
-                "another ragscope reads the same answers and keeps them; what is read here is not kept"
-                    .to_owned(),
-            ));
-        }
-        slot.bind(inspector, cancel, send)?;
-        let reading = || Message::Stage("reading answers with and without their references".to_owned());
-        send(reading());
+        return Ok(true);
+    }
+    if cache.as_ref().is_some_and(|cache| !cache.keeps()) {
+        send(Message::Notice(
+            "another ragscope reads the same answers and keeps them; what is read here is not kept"
+                .to_owned(),
+        ));
     }
     slot.bind(inspector, cancel, send)?;
     let reading = || Message::Stage("reading answers with and without their references".to_owned());

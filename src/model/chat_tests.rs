@@ -192,7 +192,8 @@ fn hostile_templates_run_out_instead_of_running_on() {
         long, doubling, lists, writing, captured, recursive, replacing, method, characters, joining, lazy,
         cyclic, binding,
     ] {
-        assert!(refusal(source).contains("runs too long"), "{source}: {}", refusal(source));
+        let told = refusal(source);
+        assert!(told.contains("runs too long") || told.contains("too large"), "{source}: {told}");
     }
     assert!(refusal(deep).contains("recursion"), "{}", refusal(deep));
     assert!(refusal("{{ range(100000) }}").contains("range is too long"));

@@ -33,6 +33,10 @@ pub fn sha256_of(mut source: impl Read) -> io::Result<(String, u64)> {
 
 /// SHA-256 of a file, lower-case hexadecimal.
 pub fn sha256_file(path: &Path) -> io::Result<String> {
+    // A device or a pipe may have no end.
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+    }
     Ok(sha256_of(File::open(path)?)?.0)
 }
 

@@ -181,12 +181,12 @@ fn a_data_set_too_small_for_the_level_promises_nothing_and_prints_no_infinity() 
 fn a_calibration_made_with_other_settings_gives_no_p_value_but_the_reason() {
     let sandbox = Sandbox::new();
     let data = sample_data();
-    sandbox.run(&["certify", &data, "--top-k", "10", "--stem", "--output", "c.json"]).code(0);
+    sandbox.run(&["certify", &data, "--top-k", "10", "--chunk-tokens", "400", "--output", "c.json"]).code(0);
     sandbox
-        .run(&["open", "--plain", &data, "--top-k", "5", "--calibration", "c.json"])
+        .run(&["open", "--plain", &data, "--top-k", "5", "--chunk-tokens", "300", "--calibration", "c.json"])
         .code(4)
         .prints(&["the calibration was made with another retriever", "K is 5 here and 10 there"])
-        .prints(&["stemmer is none here and english there", "not calibrated: no chunk can be certified"]);
+        .prints(&["chunk_tokens is 300 here and 400 there", "not calibrated: no chunk can be certified"]);
     write_corpus(&sandbox, "small", 5);
     tiny_model::write(&sandbox.work().join("tiny"));
     let ran = sandbox

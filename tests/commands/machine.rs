@@ -55,7 +55,11 @@ fn the_doctor_looks_at_everything_and_changes_nothing() {
     let findings = ran.json();
     let what: Vec<&str> =
         findings.as_array().into_iter().flatten().filter_map(|f| f["what"].as_str()).collect();
-    assert_eq!(what, ["cache", "model", "heads", "python", "terminal", "device", "log", "threads"], "{ran}");
+    let expected = [
+        "settings", "keys", "presets", "cache", "model", "heads", "python", "terminal", "device", "log",
+        "threads",
+    ];
+    assert_eq!(what, expected, "{ran}");
     let of = |name: &str| findings.as_array().and_then(|all| all.iter().find(|f| f["what"] == name)).cloned();
     let found = |name: &str| of(name).unwrap_or_else(|| panic!("no {name} in {ran}"));
     assert_eq!(found("model")["fine"], false, "{ran}");

@@ -20,12 +20,13 @@ use ragscope::model::{
 };
 use ragscope::reading::{LayerStates, LookbackMass, Trace};
 use ragscope::report::{Context, html, json, markdown, plain};
+use ragscope::tui::KeyMap;
 
 use crate::engine::Target;
 use crate::gguf;
 use crate::importers::folder;
 use crate::mutation::Kind;
-use crate::sandbox::{repository, tiny_model};
+use crate::sandbox::{Sandbox, repository, tiny_model};
 
 fn words(words: &[&str]) -> Vec<Vec<u8>> {
     words.iter().map(|word| word.as_bytes().to_vec()).collect()
@@ -600,6 +601,81 @@ fn annotations() -> Target {
     }
 }
 
+fn key_map() -> Target {
+    let seeds = [
+        "quit = \"q\"\nexample-down = [\"j\", \"Down\"]\n",
+        "help = [\"?\", \"F1\", \"ctrl-h\"]\nquit = []\n",
+    ];
+    Target {
+        name: "key-map",
+        kind: Kind::Text,
+        seeds: seeds.iter().map(|seed| seed.as_bytes().to_vec()).collect(),
+        words: words(&[
+            "quit",
+            "prompt-leave",
+            "example-down",
+            "ctrl-",
+            "alt-",
+            "shift-",
+            "F12",
+            "Space",
+            "[",
+            "]",
+            "=",
+            "[a]",
+            "\"\"",
+        ]),
+        read: Box::new(|bytes| match KeyMap::parse(&String::from_utf8_lossy(bytes)) {
+            Ok((map, notes)) => {
+                let quit = map.entries().find(|(entry, _)| entry.name == "quit").expect("an action");
+                assert!(!quit.1.is_empty(), "nobody gets out");
+                format!("ok {} notes", notes.len())
+            }
+            Err(notes) => notes.iter().map(|note| said(&note.text)).collect(),
+        }),
+    }
+}
+
+/// The files of a configuration folder, read by the real binary.
+fn configuration() -> Target {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.cache().with_file_name("home").join(".config/ragscope");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let seeds = ["theme = \"dark\"\nalpha = 0.1\n", "[mine]\nalpha = 0.2\ntoken = 0.5\n", "quit = \"q\"\n"];
+    Target {
+        name: "configuration",
+        kind: Kind::Text,
+        seeds: seeds.iter().map(|seed| seed.as_bytes().to_vec()).collect(),
+        words: words(&[
+            "theme",
+            "alpha",
+            "model",
+            "token-threshold",
+            "top-k",
+            "rho",
+            "[",
+            "]",
+            "=",
+            "nan",
+            "inf",
+            "\"\"\"",
+            "1979-05-27",
+        ]),
+        read: Box::new(move |bytes| {
+            for name in ["config.toml", "presets.toml", "keys.toml"] {
+                std::fs::write(folder.join(name), bytes).expect("a file");
+            }
+            let ran = sandbox.run(&["doctor"]);
+            assert!(ran.code.is_some_and(|code| [0, 2, 3].contains(&code)), "{ran}");
+            assert!(!ran.stderr.contains("panicked"), "{ran}");
+            let outcome = if ran.code == Some(0) { "ok" } else { "refused" };
+            let said = format!("{outcome} {}", ran.stderr);
+            ran.harmless();
+            said
+        }),
+    }
+}
+
 /// A sentence encoder of which one file is changed.
 fn encoder(name: &'static str, file: &'static str, kind: Kind, hints: &[&str]) -> Target {
     let place = folder();
@@ -730,6 +806,8 @@ pub fn targets() -> Vec<Target> {
     ];
     targets.extend(heads());
     targets.push(annotations());
+    targets.push(key_map());
+    targets.push(configuration());
     targets.push(encoder(
         "encoder-config",
         "config.json",

@@ -85,6 +85,7 @@ fn view_snapshots(state: &str, model: &mut Model) {
     let mut settings = insta::Settings::clone_current();
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
+    settings.set_snapshot_path("../snapshots");
     settings.bind(|| {
         for (width, height) in WIDE_SIZES {
             for (name, theme) in THEMES {
@@ -581,42 +582,4 @@ fn recall_without_questions_is_named_rather_than_zero() {
     act(&mut model, Command::Page(Page::Diagnostics));
     let (buffer, _) = screen(&mut model, &Theme::DARK, 120, 40);
     assert!(dump::dump(&buffer).contains("n/a (no questions)"));
-}
-
-/// For looking at: every view in dark and light.
-#[test]
-#[ignore = "writes pictures for people"]
-fn pictures_of_views() {
-    let Some(folder) = std::env::var_os("RAGSCOPE_PICTURES").map(PathBuf::from) else { return };
-    std::fs::create_dir_all(&folder).unwrap();
-    let mut states: Vec<(String, Model)> =
-        Page::ALL.into_iter().map(|page| (page.title().to_lowercase(), on_page(page))).collect();
-    let mut detectors = on_page(Page::Comparison);
-    act(&mut detectors, Command::View);
-    states.push(("detectors".into(), detectors));
-    for view in AttentionView::ALL {
-        let mut model = locked();
-        model.focus = Pane::Attention;
-        model.attention.view = view;
-        states.push((format!("attention-{}", view.name()), model));
-    }
-    let mut spans = locked();
-    spans.answer_view = AnswerView::Spans;
-    states.push(("spans".into(), spans));
-    let mut narrow = many_heads();
-    narrow.focus = Pane::Attention;
-    states.push(("many-heads".into(), narrow));
-    let mut chunks = certified();
-    chunks.token = 1;
-    chunks.focus = Pane::Chunks;
-    states.push(("chunks".into(), chunks));
-    for (name, theme) in THEMES {
-        for (width, height) in WIDE_SIZES {
-            for (state, model) in &mut states {
-                let (buffer, _) = screen(model, &theme, width, height);
-                let file = format!("{state}_{width}x{height}_{name}.svg");
-                std::fs::write(folder.join(file), svg(&buffer, &theme, state)).unwrap();
-            }
-        }
-    }
 }

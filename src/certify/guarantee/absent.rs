@@ -22,6 +22,9 @@ pub const TRAINED_ON: &str = "the guarantee needs scores of a head that was not 
                               head on its own training answers are too good, and the threshold they give misses more \
                               elsewhere";
 
+/// Of how findings agree with the marks that a reader made.
+pub const MARKS_ONLY: &str = "Agreement with these marks only, no guarantee";
+
 /// Of a verdict about a data set that is too small.
 pub const UNAVAILABLE: &str = "no guarantee possible";
 

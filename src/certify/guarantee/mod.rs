@@ -13,8 +13,8 @@ mod chunks;
 mod highlighting;
 
 pub use absent::{
-    FLAGS_WITHOUT_GUARANTEE, NO_CALIBRATION, NOT_CALIBRATED, NOT_STATED, SAME_DATA, TRAINED_ON, UNAVAILABLE,
-    other_retriever,
+    FLAGS_WITHOUT_GUARANTEE, MARKS_ONLY, NO_CALIBRATION, NOT_CALIBRATED, NOT_STATED, SAME_DATA, TRAINED_ON,
+    UNAVAILABLE, other_retriever,
 };
 pub use chunks::{ChunkGuarantee, end_to_end_floor, without_threshold};
 pub use highlighting::{FALSE_ALARMS, HighlightingGuarantee};

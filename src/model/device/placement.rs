@@ -38,7 +38,7 @@ impl FromStr for DeviceChoice {
                 .and_then(|number| number.parse().ok())
                 .filter(|number| *number < 1024)
                 .map(Self::Cuda)
-                .ok_or_else(|| "expected auto, cpu, cuda:N (N from 0) or metal".to_owned()),
+                .ok_or_else(|| format!("expected auto, cpu, cuda:N (N from 0) or metal, but {text} came")),
         }
     }
 }
@@ -75,7 +75,7 @@ impl FromStr for NumberType {
             "f32" => Ok(Self::F32),
             "bf16" => Ok(Self::Bf16),
             "f16" => Ok(Self::F16),
-            _ => Err("expected auto, f32, bf16 or f16".to_owned()),
+            _ => Err(format!("expected auto, f32, bf16 or f16, but {text} came")),
         }
     }
 }

@@ -191,4 +191,5 @@ fn mean(rows: &[f32], width: usize) -> Vec<f32> {
 }
 
 #[cfg(test)]
+#[path = "encoder_tests.rs"]
 mod tests;

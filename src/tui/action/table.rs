@@ -1,60 +1,16 @@
 //! Every command with its keys, where they work and what they do.
 
+mod keys;
 mod pages;
 
-use ratatui::crossterm::event::{KeyCode, KeyModifiers};
+use ratatui::crossterm::event::KeyCode;
 
-use super::{Command, Context, Entry, ExportKind, Key};
+use super::{Command, Entry, ExportKind};
 use crate::tui::model::{Page, Pane};
-
-const fn plain(c: char) -> Key {
-    Key { code: KeyCode::Char(c), modifiers: KeyModifiers::NONE }
-}
-
-const fn control(c: char) -> Key {
-    Key { code: KeyCode::Char(c), modifiers: KeyModifiers::CONTROL }
-}
-
-const fn named(code: KeyCode) -> Key {
-    Key { code, modifiers: KeyModifiers::NONE }
-}
-
-const fn shifted(code: KeyCode) -> Key {
-    Key { code, modifiers: KeyModifiers::SHIFT }
-}
-
-const fn entry(
-    context: Context,
-    name: &'static str,
-    command: Command,
-    keys: &'static [Key],
-    hint: Option<&'static str>,
-    help: &'static str,
-) -> Entry {
-    Entry { name, command, keys, context, help, hint }
-}
-
-const ANYWHERE: Context = Context::Anywhere;
-const EXAMPLES: Context = Context::Pane(Pane::Examples);
-const CHUNKS: Context = Context::Pane(Pane::Chunks);
-const ANSWER: Context = Context::Pane(Pane::Answer);
-const ATTENTION: Context = Context::Pane(Pane::Attention);
-const SLIDERS: Context = Context::Pane(Pane::Sliders);
-const OVERLAY: Context = Context::Overlay;
-const PRESETS: Context = Context::Presets;
-const QUESTION: Context = Context::Question;
-const PROMPT: Context = Context::Prompt;
-
-const UP: &[Key] = &[plain('k'), named(KeyCode::Up)];
-const DOWN: &[Key] = &[plain('j'), named(KeyCode::Down)];
-const LEFT: &[Key] = &[plain('h'), named(KeyCode::Left)];
-const RIGHT: &[Key] = &[plain('l'), named(KeyCode::Right)];
-const FIRST: &[Key] = &[plain('g'), named(KeyCode::Home)];
-const LAST: &[Key] = &[plain('G'), named(KeyCode::End)];
-const HALF_DOWN: &[Key] = &[control('d')];
-const HALF_UP: &[Key] = &[control('u')];
-const PAGE_DOWN: &[Key] = &[named(KeyCode::PageDown)];
-const PAGE_UP: &[Key] = &[named(KeyCode::PageUp)];
+use keys::{
+    ANSWER, ANYWHERE, ATTENTION, CHUNKS, DOWN, EXAMPLES, FIRST, HALF_DOWN, HALF_UP, LAST, LEFT, OVERLAY,
+    PAGE_DOWN, PAGE_UP, PRESETS, PROMPT, QUESTION, RIGHT, SLIDERS, UP, control, entry, named, plain, shifted,
+};
 
 /// Every command with its keys. Within a context no key stands twice (a test says so).
 pub static ACTIONS: &[Entry] = &joined::<{ PANES.len() + pages::PAGES.len() }>(&[PANES, pages::PAGES]);
@@ -159,7 +115,7 @@ const PANES: &[Entry] = &[
         ANSWER,
         "select-tokens",
         Command::SelectTokens,
-        &[plain('v')],
+        &[plain('V')],
         Some("select"),
         "select tokens from here on, to mark them; again: give it up",
     ),

@@ -73,7 +73,7 @@ pub fn mark(model: &mut Model, kind: MarkKind) -> Vec<Effect> {
         return Vec::new();
     }
     let Some(range) = range(model, Some(kind)) else {
-        say(model, "the cursor is on no flagged span: ] goes to the next, v selects tokens");
+        say(model, "the cursor is on no flagged span: ] goes to the next, V selects tokens");
         return Vec::new();
     };
     let shown = shown(model);

@@ -52,14 +52,14 @@ fn keys_mark_what_the_cursor_is_on_or_what_is_selected() {
     for (pressed, expected) in [
         ("lll-", vec!["-w2 w3"]),
         ("+", vec!["+w0"]),
-        ("vll+", vec!["+w0 w1 w2"]),
-        ("lllllvhh-", vec!["-w3 w4 w5"]),
-        ("vl\u{1b}l+", vec!["+w2"]),
-        ("vlvl+", vec!["+w2"]),
-        ("vlll+h-", vec!["+w0 w1", "-w2 w3"]),
+        ("Vll+", vec!["+w0 w1 w2"]),
+        ("lllllVhh-", vec!["-w3 w4 w5"]),
+        ("Vl\u{1b}l+", vec!["+w2"]),
+        ("VlVl+", vec!["+w2"]),
+        ("Vlll+h-", vec!["+w0 w1 ", "-w2 w3"]),
         ("+l+", vec!["+w0", "+w1"]),
-        ("vl+", vec!["+w0 w1"]),
-        ("vl+hx", vec![]),
+        ("Vl+", vec!["+w0 w1"]),
+        ("Vl+hx", vec![]),
         ("-", vec![]),
         ("lll-u", vec![]),
         ("lll-uU", vec!["-w2 w3"]),
@@ -76,12 +76,12 @@ fn keys_mark_what_the_cursor_is_on_or_what_is_selected() {
 #[test]
 fn a_selection_belongs_to_its_answer_and_escape_gives_it_up_before_anything_else() {
     let mut model = model();
-    keys(&mut model, "vll");
+    keys(&mut model, "Vll");
     assert_eq!(model.selection(), Some(0..3));
     keys(&mut model, "}");
     assert_eq!(model.selection(), None);
     model.select(0);
-    keys(&mut model, "v");
+    keys(&mut model, "V");
     model.run.phase = Phase::Running;
     assert!(keys(&mut model, "\u{1b}").is_empty());
     assert_eq!((model.selection(), &model.run.phase), (None, &Phase::Running));

@@ -123,7 +123,9 @@ fn command_effects(model: &mut Model, command: Command) -> Vec<Effect> {
         Command::Checked => return annotating::check(model),
         Command::UndoMark => match annotating::undo(model) {
             Some(effects) => return effects,
-            None => say(model, "there is no mark to undo"),
+            // Everywhere else the same key takes thresholds back.
+            None if model.history.can_undo() => sliders::undo(model),
+            None => say(model, "there is no mark to undo, and no threshold has been changed"),
         },
         Command::RedoMark => match annotating::redo(model) {
             Some(effects) => return effects,

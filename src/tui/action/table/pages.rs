@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::KeyCode;
 
-use super::{DOWN, FIRST, LAST, LEFT, RIGHT, UP, control, entry, named, plain, shifted};
+use super::keys::{DOWN, FIRST, LAST, LEFT, RIGHT, UP, control, entry, named, plain, shifted};
 use crate::tui::action::{Command, Context, Entry};
 use crate::tui::model::Page;
 

@@ -3,6 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::frame;
+use crate::certify::guarantee::MARKS_ONLY;
 use crate::evidence::{AnnotationAgreement, MarkKind};
 use crate::tui::hit::Target;
 use crate::tui::model::{DialogItem, MarkEntry, MarksDialog, Model};
@@ -83,8 +84,7 @@ fn agreement_words(agreement: &AnnotationAgreement) -> String {
     let share =
         |value: Option<f64>| value.map_or_else(|| "undefined".to_owned(), |value| format!("{value:.2}"));
     format!(
-        "{}: {} agreed, {} false alarms, {} missed. Agreement with these marks only, no guarantee: precision {}, \
-         recall {}.",
+        "{}: {} agreed, {} false alarms, {} missed. {MARKS_ONLY}: precision {}, recall {}.",
         counted(agreement.answers, "marked answer", "marked answers"),
         counted(agreement.agreed, "token", "tokens"),
         agreement.false_alarms,
