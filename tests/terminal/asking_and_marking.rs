@@ -86,7 +86,7 @@ fn a_question_of_ones_own_is_answered_on_the_screen() {
     terminal.wait_for("ferry");
     // It is read: its tokens have scores.
     terminal.wait("a score", |screen| {
-        screen.contents().contains("2/2") && screen.contents().contains("No factuality")
+        screen.contents().contains("2/2") && screen.contents().contains(": score ")
     });
     terminal.press("A");
     terminal.wait_for("Nothing is marked yet");
