@@ -86,7 +86,8 @@ fn configuration(shared: &Shared, configured: &Outcome) -> Vec<Finding> {
         Ok((_, warnings)) => Ok(told(&folder.keys(), format!("fits, {} warnings", warnings.len()))),
         Err(failure) => Err(failure.message()),
     };
-    let presets = preset_count(&folder).map(|count| told(&folder.presets(), format!("{count} presets")));
+    let presets = preset_count(&folder)
+        .map(|count| told(&folder.presets(), format!("{count} preset{}", if count == 1 { "" } else { "s" })));
     vec![found("settings", settings), found("keys", keys), found("presets", presets)]
 }
 

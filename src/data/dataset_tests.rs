@@ -49,11 +49,7 @@ fn containers_that_are_not_read_are_named_with_the_next_step() {
 fn a_small_file_that_unfolds_into_very_much_is_refused() {
     let mut much = b"{\"question\": \"q?\"}\n".to_vec();
     much.resize(257 << 20, b' ');
-    // As small as gzip makes it: a thousandth.
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-    std::io::Write::write_all(&mut encoder, &much).unwrap();
-    let told = error("data.jsonl.gz", &encoder.finish().unwrap(), &plain());
-    assert!(told.contains("unfold into more than 256 MiB"), "{told}");
+    // What gzip shrinks a hundred times may be a file of real records; zstd shrinks this a thousand times.
     let told = error("data.jsonl.zst", &zstd::stream::encode_all(much.as_slice(), 1).unwrap(), &plain());
     assert!(told.contains("unfold into more than 256 MiB"), "{told}");
 }

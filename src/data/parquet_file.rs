@@ -13,8 +13,8 @@ use super::error::DataError;
 use super::json::{Json, Object};
 use super::source_file::{SourceFile, Unfolded};
 
-/// Rows that cannot be read, one after the other, before the file is given up.
-const MOST_BROKEN: usize = 100;
+/// Rows that cannot be read before the file is refused: it may claim as many as it likes.
+const MOST_UNREADABLE: usize = 1000;
 
 /// A file that can be read a bounded number of times: every page takes some bytes of it, and pages that claim
 /// none would be read for ever.
@@ -77,23 +77,20 @@ pub(crate) fn rows(file: &SourceFile) -> Result<Vec<Result<Object, String>>, Dat
     let rows = reader.get_row_iter(None).map_err(|error| read(std::io::Error::other(error)))?;
     let mut unfolded = Unfolded::of(file);
     let mut records = Vec::new();
-    let mut broken = 0;
+    let mut unreadable = 0;
     for row in rows {
         let record = row.map_err(|error| format!("not a row of Parquet: {error}")).map(|row| {
             let columns = row.get_column_iter();
             Object::new(columns.map(|(name, field)| (name.clone(), value(field))).collect()).0
         });
         match &record {
-            Ok(record) => {
-                unfolded.add(record)?;
-                broken = 0;
-            }
-            // There may be as many of them as the file likes to say.
-            Err(reason) => {
-                broken += 1;
-                if broken > MOST_BROKEN {
-                    let found = format!("{broken} rows one after the other that cannot be read: {reason}");
-                    return Err(read(std::io::Error::other(found)));
+            Ok(record) => unfolded.add(record)?,
+            Err(error) => {
+                unreadable += 1;
+                if unreadable > MOST_UNREADABLE {
+                    let damaged =
+                        format!("more than {MOST_UNREADABLE} rows cannot be read, the last one: {error}");
+                    return Err(read(std::io::Error::other(damaged)));
                 }
             }
         }

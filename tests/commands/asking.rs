@@ -47,7 +47,7 @@ fn a_question_is_answered_as_text_and_as_a_line_of_evidence() {
 fn what_cannot_be_asked_says_why() {
     let sandbox = sandbox();
     sandbox.run(&["ask", "data", "  ", "--model", "tiny"]).code(2).complains(&["nothing to ask"]);
-    let lonely = ["ask", "data/examples.jsonl", "When?", "--model", "tiny"];
+    let lonely = ["ask", "data/examples.jsonl", "When does the ferry sail?", "--model", "tiny"];
     sandbox.write("lonely.jsonl", "{\"question\": \"q?\"}\n");
     sandbox
         .run(&["ask", "lonely.jsonl", "When?", "--model", "tiny"])

@@ -77,7 +77,9 @@ fn control_z_goes_to_the_shell_and_fg_comes_back_to_the_same_screen() {
     terminal.press("fg\r");
     terminal.wait("the inspector", vt100::Screen::alternate_screen);
     terminal.press("q");
-    terminal.wait("the shell", |screen| !screen.alternate_screen());
+    terminal.wait("the shell's prompt", |screen| {
+        !screen.alternate_screen() && screen.contents().trim_end().ends_with("shell$")
+    });
     terminal.press("exit\r");
     assert_eq!(terminal.end().0, 0);
 }

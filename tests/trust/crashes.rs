@@ -130,13 +130,9 @@ fn a_feature_store_survives_fifteen_kills() {
     let mut random = Random::new(3);
     let bytes = || {
         let entries = std::fs::read_dir(&store).into_iter().flatten().flatten();
-        entries.map(|entry| length(&entry.path())).sum::<u64>()
-    };
-    // Whole shards: what is counted in bytes ends within one.
-    let shards = || {
-        let entries = std::fs::read_dir(&store).into_iter().flatten().flatten();
-        let whole = |name: std::ffi::OsString| name.to_string_lossy().starts_with("shard-");
-        entries.filter(|entry| whole(entry.file_name())).count() as u64
+        // What is begun lies beside under another name.
+        let shards = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("shard-"));
+        shards.map(|entry| length(&entry.path())).sum()
     };
     let keys = || -> Option<BTreeSet<String>> {
         let store = FeatureStore::read(&store).ok()?;
@@ -145,12 +141,8 @@ fn a_feature_store_survives_fifteen_kills() {
     };
     let mut before = BTreeSet::new();
     for kill in 0..15 {
-        let child = begun(sandbox.command(&arguments));
-        // Before the last shards: behind them the laboratory would train for minutes.
-        let shard = u64::from(kill % 3 > 0 && shards() < 9);
-        let within = if kill % 3 == 1 { 0 } else { random.below(60_000) as u64 };
-        let most = if shards() < 9 { within } else { 0 };
-        kill_when(child, || shards() * (1 << 40) + bytes(), shard * (1 << 40) + most);
+        let beyond = if kill % 5 == 0 { 0 } else { 1 + random.below(20_000) as u64 };
+        kill_when(begun(sandbox.command(&arguments)), bytes, beyond);
         let Some(now) = keys() else {
             assert!(before.is_empty(), "kill {kill}: the store cannot be read any more");
             continue;

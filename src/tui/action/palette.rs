@@ -42,6 +42,9 @@ pub fn offers(model: &Model, query: &str) -> Vec<Offer> {
             Some((score, Offer { entry, matched, unavailable }))
         })
         .collect();
+    // What only has the letters somewhere is noise beside what has the word.
+    let best = found.iter().map(|(score, _)| *score).max().unwrap_or(0);
+    found.retain(|(score, _)| score * 2 >= best);
     // Stable: equals stay in the table's order.
     found.sort_by_key(|(score, offer)| (-score, nearness(offer.entry.context)));
     found.into_iter().map(|(_, offer)| offer).collect()

@@ -10,6 +10,7 @@ fn names(keys: &[Key]) -> Vec<String> {
 
 /// One line per action: keys, what it does, its name; a `*` marks keys that are not the table's.
 pub fn key_list(map: &KeyMap) -> String {
+    let longest = map.entries().map(|(entry, _)| entry.help.chars().count()).max().unwrap_or(0);
     let mut text = String::new();
     for context in contexts(None) {
         if !text.is_empty() {
@@ -19,7 +20,7 @@ pub fn key_list(map: &KeyMap) -> String {
         for (entry, keys) in map.entries().filter(|(entry, _)| entry.context == context) {
             let own = if keys == entry.keys { ' ' } else { '*' };
             let written = if keys.is_empty() { "(none)".to_owned() } else { names(keys).join(" ") };
-            text += &format!("{own} {written:<18} {:<66} {}\n", entry.help, entry.name);
+            text += &format!("{own} {written:<18} {:<longest$}  {}\n", entry.help, entry.name);
         }
     }
     text

@@ -12,11 +12,16 @@ pub struct History {
     future: Vec<Thresholds>,
     /// As they were when the pointer took a slider.
     held: Option<Thresholds>,
+    /// The last change was an undo or a redo, which is no step of its own.
+    travelled: bool,
 }
 
 impl History {
     /// Takes note of what one action did: thresholds and whether a slider was held before it and after it.
     pub fn note(&mut self, before: Thresholds, was_held: bool, now: &Thresholds, is_held: bool) {
+        if std::mem::take(&mut self.travelled) {
+            return;
+        }
         match (was_held, is_held) {
             (false, false) => self.push(before, now),
             (_, true) => {
@@ -48,6 +53,7 @@ impl History {
     pub fn undo(&mut self, now: &Thresholds) -> Option<Thresholds> {
         let before = self.past.pop()?;
         self.future.push(now.clone());
+        self.travelled = true;
         Some(before)
     }
 
@@ -55,6 +61,7 @@ impl History {
     pub fn redo(&mut self, now: &Thresholds) -> Option<Thresholds> {
         let after = self.future.pop()?;
         self.past.push(now.clone());
+        self.travelled = true;
         Some(after)
     }
 

@@ -79,7 +79,7 @@ fn ascii_form(glyph: char) -> Option<char> {
         '…' => '~',
         '“' | '”' | '„' => '"',
         '‘' | '’' => '\'',
-        '⠀' => ' ',
+        '⠀' | '\u{a0}' => ' ',
         // Control pictures of hostile text, and whatever other sign a view draws with.
         '\u{2400}'..='\u{243f}' | '\u{fffd}' => '?',
         '•' | '‣' | '\u{2190}'..='\u{2bff}' => '*',

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{Effect, fail, say};
 use crate::evidence::{AnnotationAgreement, MarkKind, SavedAnnotations, ShownFlags};
-use crate::tui::action::DialogKey;
+use crate::tui::action::{Command, Context, DialogKey};
 use crate::tui::model::{Dialog, DialogItem, MarkEntry, MarksDialog, Model, Pane};
 
 /// Why nothing can be marked on the answer on the screen; `None`: it can.
@@ -73,7 +73,12 @@ pub fn mark(model: &mut Model, kind: MarkKind) -> Vec<Effect> {
         return Vec::new();
     }
     let Some(range) = range(model, Some(kind)) else {
-        say(model, "the cursor is on no flagged span: ] goes to the next, V selects tokens");
+        let next = model.keys.label(Command::NextSpan);
+        let select = model.keys.label_in(Context::Pane(Pane::Answer), Command::SelectTokens);
+        say(
+            model,
+            format!("the cursor is on no flagged span: {next} goes to the next, {select} selects tokens"),
+        );
         return Vec::new();
     };
     let shown = shown(model);
@@ -86,7 +91,8 @@ pub fn mark(model: &mut Model, kind: MarkKind) -> Vec<Effect> {
             MarkKind::FalseAlarm => "marked as supported (a false alarm)",
             MarkKind::Missed => "marked as unsupported (missed)",
         };
-        say(model, format!("{text} {what}; u undoes"));
+        let undo = model.keys.label_in(Context::Pane(Pane::Answer), Command::UndoMark);
+        say(model, format!("{text} {what}; {undo} undoes"));
     }
     save(model)
 }

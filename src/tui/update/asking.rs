@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use super::{Effect, say};
 use crate::inspect::{AnswerNews, ChunkFilter, Request, RequestSubject};
-use crate::tui::action::DialogKey;
+use crate::tui::action::{Command, DialogKey};
 use crate::tui::model::{AskDialog, AskState, Asked, Dialog, DialogItem, LineInput, Model, Pane};
 
 use super::dialog::edit;
+
+/// Said while a question waits.
+const QUEUED: &str = "queued: the model finishes the answer that it reads, then yours comes";
 
 /// Why no question can be asked now; `None`: one can.
 pub fn why_not_ask(model: &Model) -> Option<String> {
@@ -24,7 +27,8 @@ pub fn why_not_again(model: &Model) -> Option<String> {
         return Some("this record has no question".to_owned());
     }
     if model.row().and_then(|row| row.asked.as_ref()).is_some_and(Asked::is_open) {
-        return Some("this answer is still being written: Esc stops it".to_owned());
+        let back = model.keys.label(Command::Back);
+        return Some(format!("this answer is still being written: {back} stops it"));
     }
     if evidence.chunks.iter().all(|chunk| chunk.p_value.is_none()) {
         return Some("no passage of this example is certified, so none can be trusted".to_owned());
@@ -116,7 +120,7 @@ fn ask(
     let Some(row) = model.row() else { return (index, Vec::new()) };
     let request = Request { row: row.row, id: row.id.clone(), subject, filter, cancel };
     if model.run.is_running() {
-        say(model, "queued: the model finishes the answer that it reads, then yours comes");
+        say(model, QUEUED);
     }
     (index, vec![Effect::Ask(request)])
 }
@@ -134,7 +138,14 @@ pub fn receive(model: &mut Model, row: usize, news: AnswerNews) {
     let Some(index) = model.rows.index_of(row) else { return };
     let Some(asked) = model.rows.asked_mut(index) else { return };
     match news {
-        AnswerNews::Stage(stage) => asked.state = AskState::Working(stage),
+        AnswerNews::Stage(stage) => {
+            asked.state = AskState::Working(stage);
+            // Its turn has come.
+            if model.toast.as_ref().is_some_and(|toast| toast.text == QUEUED) {
+                model.toast = None;
+            }
+            return;
+        }
         AnswerNews::Piece(piece) => asked.streamed.push_str(&piece),
         AnswerNews::Done => asked.state = AskState::Done,
         AnswerNews::Failed(reason) => asked.state = AskState::Failed(reason),

@@ -161,6 +161,9 @@ fn while_the_run_goes_on_a_question_is_queued_and_said_to_be() {
     model.run.phase = Phase::Running;
     asked(&mut model, "q?");
     assert!(model.toast.as_ref().is_some_and(|toast| toast.text.starts_with("queued")));
+    let row = model.row().map_or(0, |row| row.row);
+    news(&mut model, row, AnswerNews::Stage("writing".into()));
+    assert_eq!(model.toast, None, "its turn has come");
     model.filter.text = "nothing has this".into();
     model.rows.filter(&model.filter);
     let request = asked(&mut model, "another?");

@@ -140,6 +140,12 @@ fn changes_of_thresholds_are_undone_and_redone_step_by_step() {
                 "5 j L l R u",
                 "Sliders 0 token 0.61 alpha 0.100 [-] undone: token 0.50 → 0.61; Ctrl-r does it again",
             ),
+            // In the answer the same key takes back a mark, and where there is none a threshold.
+            (
+                "5 j l l 3 u u",
+                "Answer 0 token 0.50 alpha 0.100 [-] undone: token 0.51 → 0.50; Ctrl-r does it again",
+            ),
+            ("5 j l l 3 u Ctrl-r", "Answer 0 token 0.52 alpha 0.100 [-] done again: token 0.51 → 0.52"),
             // A key that changes nothing is no step.
             ("5 j End End l u u", "Sliders 0 token 0.50 alpha 0.100 [-] no threshold has been changed"),
         ],

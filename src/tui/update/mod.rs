@@ -52,7 +52,7 @@ pub fn update(model: &mut Model, action: Action) -> Vec<Effect> {
     if is_key && model.toast.as_ref().is_some_and(|toast| toast.tone == Tone::Information) {
         model.toast = None;
     }
-    if matches!(action, Action::Message(_) | Action::Do(Command::Undo | Command::Redo)) {
+    if matches!(action, Action::Message(_)) {
         return apply(model, action);
     }
     let (before, was_held) = (model.thresholds.clone(), model.drag.is_some());

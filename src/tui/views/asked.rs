@@ -4,6 +4,7 @@ use ratatui::layout::Rect;
 
 use super::sentence;
 use crate::evidence::MarkKind;
+use crate::tui::action::Command;
 use crate::tui::model::{AskState, Asked, Model};
 use crate::tui::theme::Role;
 use crate::tui::widgets::{Canvas, wrap};
@@ -66,17 +67,17 @@ pub fn marked_words(model: &Model) -> String {
 }
 
 fn words(model: &Model, asked: &Asked) -> String {
+    let back = model.keys.label(Command::Back);
     match &asked.state {
-        AskState::Waiting if model.run.is_running() => {
-            "Waiting: the model finishes the answer that it reads, then this one comes. Esc takes it back."
-                .to_owned()
-        }
-        AskState::Waiting => "Waiting for the model. Esc takes it back.".to_owned(),
+        AskState::Waiting if model.run.is_running() => format!(
+            "Waiting: the model finishes the answer that it reads, then this one comes. {back} takes it back."
+        ),
+        AskState::Waiting => format!("Waiting for the model. {back} takes it back."),
         AskState::Working(stage) if asked.cancel.is_cancelled() => format!("Stopping: {stage}."),
         AskState::Working(stage) => {
             let from = if asked.trusted_only { " (trusted passages only)" } else { "" };
             let stage = if stage.contains("trusted") { stage.clone() } else { format!("{stage}{from}") };
-            format!("Now: {stage}. Esc stops it.")
+            format!("Now: {stage}. {back} stops it.")
         }
         AskState::Failed(reason) => format!("Not answered: {reason}."),
         AskState::Done => String::new(),

@@ -7,6 +7,7 @@ use ratatui::layout::Rect;
 use super::words::counted;
 use super::{pane_frame, sentence};
 use crate::evidence::Status;
+use crate::tui::action::Command;
 use crate::tui::hit::Target;
 use crate::tui::model::{AskState, Model, Pane, Row, Show, Sort, Tally};
 use crate::tui::theme::Role;
@@ -37,10 +38,12 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     let list = sentence(canvas, inside, &words(model), 4);
     canvas.hits.limits.example_page = list.height;
     if shown.is_empty() {
+        let back = model.keys.label(Command::Back);
+        let filtered = format!("No example is left by the filter. {back} shows all.");
         let text = if model.rows.is_empty() {
             if model.run.is_running() { "Nothing is planned yet." } else { "There are no examples." }
         } else {
-            "No example is left by the filter. Esc shows all."
+            &filtered
         };
         super::absent(canvas, list, text, Role::Muted);
         return;

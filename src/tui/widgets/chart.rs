@@ -169,7 +169,7 @@ mod tests {
         let chart = Chart { points: &points, band: &[], wanted: None, cursor: 0.5, axis: "alpha" };
         let lines = drawn(&chart, 16, 6);
         assert_eq!(lines[0].chars().nth(4), Some('⠙'));
-        assert_eq!(lines[4].chars().last(), Some('⢄'));
+        assert_eq!(lines[4].chars().last(), Some('⢦'));
         assert!(lines[5].starts_with("    0") && lines[5].contains("alpha") && lines[5].ends_with('1'));
     }
 

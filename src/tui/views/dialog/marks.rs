@@ -19,7 +19,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, dialog: &MarksDi
     let text = canvas.style(Role::Text);
     if dialog.entries.is_empty() {
         let words = "Nothing is marked yet. In the answer: - marks the flagged span under the cursor as wrong, + \
-                     marks the word under the cursor as missed, v selects tokens for either, c says that all of \
+                     marks the word under the cursor as missed, V selects tokens for either, c says that all of \
                      the answer is checked.";
         canvas.write_wrapped(inside, words, muted);
         return;
