@@ -7,6 +7,14 @@
 //! The engine is our own and runs on stable: mutations know JSON, numbers and lengths; inputs that lead to an outcome
 //! not seen before are kept and mutated further.
 
+#![allow(
+    clippy::type_complexity,
+    clippy::single_match,
+    clippy::single_match_else,
+    clippy::single_range_in_vec_init,
+    reason = "targets are closures in a list; what the allowed forms say is meant"
+)]
+
 mod sandbox;
 
 #[path = "fuzz/engine.rs"]

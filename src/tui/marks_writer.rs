@@ -112,7 +112,12 @@ mod tests {
         let answer = evidence.answer.clone().unwrap();
         let mark = |annotating: &mut Annotating, range: std::ops::Range<usize>| {
             annotating.change(0, "q0", &answer, |marks| {
-                marks.mark(&evidence, range, crate::evidence::MarkKind::Missed, Default::default())
+                marks.mark(
+                    &evidence,
+                    range,
+                    crate::evidence::MarkKind::Missed,
+                    crate::evidence::ShownFlags::default(),
+                )
             });
         };
         mark(&mut annotating, 0..2);
