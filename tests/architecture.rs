@@ -322,6 +322,11 @@ fn the_reader_of_literals_sees_every_literal() {
     assert_eq!(literals(code), ["a \\\" b", "d \"e\" f", "g"]);
 }
 
+/// Name of a file below the source, with slashes.
+fn name_in_source(file: &Path) -> String {
+    file.strip_prefix(source()).expect("a file of the source").display().to_string().replace('\\', "/")
+}
+
 #[test]
 fn files_are_written_whole_and_only_the_known_streams_are_not() {
     // What grows line by line or block by block, each with its own rule for a torn end; a log; locks.
@@ -339,12 +344,7 @@ fn files_are_written_whole_and_only_the_known_streams_are_not() {
     ];
     let mut offences = Vec::new();
     for file in rust_files(&source()) {
-        let name = file
-            .strip_prefix(source())
-            .expect("a file of the source")
-            .display()
-            .to_string()
-            .replace('\\', "/");
+        let name = name_in_source(&file);
         let ours = code(&file);
         let writes = [
             "fs::write(",
@@ -374,12 +374,7 @@ fn only_what_was_asked_for_knows_a_network() {
     let may = ["model/hub.rs", "model/pip.rs", "retrieval/search_server.rs"];
     let mut offences = Vec::new();
     for file in rust_files(&source()) {
-        let name = file
-            .strip_prefix(source())
-            .expect("a file of the source")
-            .display()
-            .to_string()
-            .replace('\\', "/");
+        let name = name_in_source(&file);
         let ours = code(&file);
         let words = ["ureq", "std::net", "TcpStream", "UdpSocket", "Command::new", "process::Command"];
         let tests = name.contains("_tests");
