@@ -26,7 +26,9 @@ pub fn why_not_again(model: &Model) -> Option<String> {
     if evidence.question.trim().is_empty() {
         return Some("this record has no question".to_owned());
     }
-    if model.row().and_then(|row| row.asked.as_ref()).is_some_and(Asked::is_open) {
+    let is_open = model.row().and_then(|row| row.asked.as_ref()).is_some_and(Asked::is_open);
+    // With scores there is an answer, even before the last word about it.
+    if is_open && model.reading().is_none() {
         let back = model.keys.label(Command::Back);
         return Some(format!("this answer is still being written: {back} stops it"));
     }
