@@ -34,7 +34,8 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
         return;
     }
     let same = SameWords::of(model, chunks.get(model.chunk).map_or("", |chunk| shown_text(&chunk.text)));
-    let body = sentence(canvas, inside, &words(model, chunks, &same), if inside.height > 12 { 3 } else { 2 });
+    let body =
+        sentence(canvas, inside, &words(model, chunks, &same), if inside.height >= 10 { 3 } else { 2 });
     let list_height = (chunks.len() as u16).min((body.height / 2).max(1));
     let list = Rect { height: list_height, ..body };
     draw_list(canvas, list, model, chunks, trusted);

@@ -96,16 +96,16 @@ fn figures(evidence: Option<&Evidence>, findings: &Findings) -> String {
     let mut text = counted(findings.spans.len(), "span", "spans");
     let _ = write!(text, ", {} of {} tokens", findings.flagged_tokens, findings.smoothed.len());
     if let Some(score) = findings.answer_score {
-        let _ = write!(text, " · answer {score:.2}");
+        let _ = write!(text, ", answer {score:.2}");
     }
     let reading = evidence.and_then(|evidence| evidence.reading.as_ref());
     if let Some(factuality) = reading.and_then(|reading| reading.factuality) {
-        let _ = write!(text, " · factuality {factuality:.2}");
+        let _ = write!(text, ", factuality {factuality:.2}");
     }
     let decided = findings.trusted.iter().flatten().count();
     if decided > 0 {
         let trusted = findings.trusted.iter().filter(|trusted| **trusted == Some(true)).count();
-        let _ = write!(text, " · {trusted} of {decided} chunks trusted");
+        let _ = write!(text, ", {trusted} of {decided} chunks trusted");
     }
     text
 }

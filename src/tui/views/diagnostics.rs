@@ -171,9 +171,7 @@ fn held_out(model: &Model, curve: Curve, row: Option<&AlphaRow>) -> (String, Str
 fn words(model: &Model) -> String {
     let mut text = String::new();
     if let Some(first) = model.guarantee.first() {
-        let mut letters = first.chars();
-        let capital: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
-        let _ = write!(text, "{capital}{}.", letters.as_str().trim_end_matches('.'));
+        text.push_str(&sentence_of(first));
     }
     let Some(certificate) = &model.certificate else {
         return text;
@@ -199,7 +197,14 @@ fn words(model: &Model) -> String {
     }
     text.push('.');
     if let Some(limit) = model.guarantee.get(1) {
-        let _ = write!(text, " But {}.", limit.trim_end_matches('.'));
+        let _ = write!(text, " {}", sentence_of(limit));
     }
     text
+}
+
+/// A statement as a sentence: a capital before, a stop behind.
+fn sentence_of(statement: &str) -> String {
+    let mut letters = statement.chars();
+    let capital: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
+    format!("{capital}{}.", letters.as_str().trim_end_matches('.'))
 }

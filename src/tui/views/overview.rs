@@ -94,12 +94,13 @@ fn draw_list(canvas: &mut Canvas<'_>, area: Rect, model: &Model, list: OverviewL
     let (name, what) = title(list);
     let (border, muted) = (canvas.style(Role::Border), canvas.style(Role::Muted));
     let head = Rect { height: 1, ..area };
-    for column in 0..head.width {
+    let style = canvas.style(if here { Role::Focus } else { Role::Strong });
+    let end = canvas.write_all(head, 1, 0, &[(" ", style), (name, style), (": ", muted)]);
+    let end = canvas.write(head, end, 0, &format!("{what} "), muted);
+    // The rule goes round the title: under it, its colour would shine through.
+    for column in (0..1).chain(end..head.width) {
         canvas.glyph(head, column, 0, '─', border);
     }
-    let style = canvas.style(if here { Role::Focus } else { Role::Strong });
-    let end = canvas.write_all(head, 1, 0, &[(" ", style), (name, style), (" ", muted)]);
-    canvas.write(head, end, 0, &format!("{what} "), muted);
     let body = Rect { y: area.y + 1, height: area.height - 1, ..area };
     let count = match list {
         OverviewList::Worst => found.worst.len(),

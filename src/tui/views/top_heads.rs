@@ -12,9 +12,9 @@ use crate::tui::theme::Role;
 use crate::tui::widgets::{Canvas, share_bar};
 
 /// Columns before the bar.
-const LABEL: u16 = 18;
+const LABEL: u16 = 19;
 /// Columns of the figures after it.
-const FIGURES: u16 = 12;
+const FIGURES: u16 = 15;
 
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, lookback: &Lookback) {
     if area.height < 2 {
@@ -30,10 +30,15 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, lookback: &Lookb
     let with_figures = area.width >= LABEL + FIGURES + 8;
     let bar = area.width.saturating_sub(LABEL + if with_figures { FIGURES } else { 1 }).min(40);
     let head = Rect { height: 1, ..area };
-    canvas.write_all(head, 1, 0, &[("rank head   ", muted), (&subject(model), strong)]);
+    canvas.write_all(
+        head,
+        1,
+        0,
+        &[("rank head   ", muted), (&subject(model), strong), (", ", muted), (cursor.scale.name(), muted)],
+    );
     let figures_at = LABEL + bar + 1;
     if with_figures {
-        canvas.write(head, figures_at, 0, &format!("chunk context {}", cursor.scale.name()), muted);
+        canvas.write(head, figures_at, 0, "chunk context", muted);
     }
     let list = Rect { y: area.y + 1, height: area.height - 1, ..area };
     let here = (cursor.layer, cursor.head);

@@ -54,7 +54,9 @@ pub fn bars(canvas: &mut Canvas<'_>, area: Rect, counts: &[u64], threshold: f64,
     for (share, label) in [(0.0, "0"), (0.25, ".25"), (0.5, ".5"), (0.75, ".75"), (1.0, "1")] {
         let at = (share * f64::from(width)) as u16;
         let at = at.saturating_sub(label.len() as u16 / 2).min(width.saturating_sub(label.len() as u16));
-        if width >= 24 || share == 0.0 || share == 1.0 {
+        // The foot of the line takes the place of a label.
+        let free = !(at..at + label.len() as u16).contains(&tick);
+        if free && (width >= 24 || share == 0.0 || share == 1.0) {
             canvas.write(axis, at, 0, label, muted);
         }
     }
