@@ -94,6 +94,9 @@ fn a_question_of_ones_own_is_answered_on_the_screen() {
     terminal.wait("the answer again", |screen| !screen.contents().contains("Nothing is marked yet"));
     terminal.press("3V");
     terminal.wait_for("no part of the data");
+    // Without a certificate nothing is trusted, and the key says so.
+    terminal.press("T");
+    terminal.wait_for("none can be trusted");
     terminal.press("q");
     let (code, _, sandbox) = terminal.end();
     assert_eq!(code, 0);

@@ -73,7 +73,13 @@ fn control_z_goes_to_the_shell_and_fg_comes_back_to_the_same_screen() {
     terminal.press("k");
     terminal.wait_for("1/6");
     terminal.press("\u{1a}");
-    terminal.wait("the shell", |screen| !screen.alternate_screen());
+    // Not before the shell has the terminal: what is typed earlier is still the inspector's.
+    terminal.wait("the shell's second prompt", |screen| {
+        let contents = screen.contents();
+        !screen.alternate_screen()
+            && contents.matches("Stopped").count() == 2
+            && contents.trim_end().ends_with("shell$")
+    });
     terminal.press("fg\r");
     terminal.wait("the inspector", vt100::Screen::alternate_screen);
     terminal.press("q");
