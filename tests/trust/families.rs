@@ -63,7 +63,9 @@ fn whatever_a_normalizer_changes_the_tokens_rebuild_the_text_as_it_is() {
             ranges.retain(|range| !range.is_empty());
             ranges.dedup();
             let rebuilt: Option<String> = ranges.iter().map(|range| text.get(range.clone())).collect();
-            assert_eq!(rebuilt.as_deref(), Some(*text), "{normalizer} over {text:?}: {ranges:?}");
+            // A text that is dropped whole has no token: there is nothing to read.
+            let nothing = tokens.ids.is_empty() && text.trim().is_empty();
+            assert!(nothing || rebuilt.as_deref() == Some(*text), "{normalizer} over {text:?}: {ranges:?}");
             read += 1;
         }
     }
