@@ -16,6 +16,8 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 pub const COLUMNS: u16 = 120;
 pub const ROWS: u16 = 40;
 
+/// What goes before every frame.
+const START_OF_FRAME: &[u8] = b"\x1b[?2026h";
 /// What follows every frame.
 const END_OF_FRAME: &[u8] = b"\x1b[?2026l";
 
@@ -24,6 +26,14 @@ pub struct Received {
     pub parser: vt100::Parser,
     pub bytes: Vec<u8>,
     ended: bool,
+}
+
+impl Received {
+    /// Whether the bytes stop between the start of a frame and its end: the screen is part old, part new.
+    fn is_inside_frame(&self) -> bool {
+        let last = |mark: &[u8]| self.bytes.windows(mark.len()).rposition(|window| window == mark);
+        !self.ended && last(START_OF_FRAME) > last(END_OF_FRAME)
+    }
 }
 
 /// The binary in its terminal.
@@ -120,7 +130,7 @@ impl Terminal {
             .expect("the terminal takes keys");
     }
 
-    /// Waits until the screen is as `wanted` says.
+    /// Waits until the screen is as `wanted` says, at the end of a frame as a terminal shows it.
     #[track_caller]
     pub fn wait(&self, what: &str, wanted: impl Fn(&vt100::Screen) -> bool) {
         self.wait_received(what, |received| wanted(received.parser.screen()));
@@ -130,7 +140,7 @@ impl Terminal {
     pub fn wait_received(&self, what: &str, wanted: impl Fn(&Received) -> bool) {
         let deadline = Instant::now() + PATIENCE;
         let mut received = locked(&self.received.0);
-        while !wanted(&received) {
+        while received.is_inside_frame() || !wanted(&received) {
             let left = deadline.saturating_duration_since(Instant::now());
             assert!(
                 !left.is_zero() && !received.ended,
