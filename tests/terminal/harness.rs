@@ -59,14 +59,39 @@ fn whole_frames(bytes: &[u8]) -> usize {
     bytes.len() - cut.unwrap_or(0)
 }
 
+type Keys = Arc<Mutex<Box<dyn Write + Send>>>;
+
+/// Which terminal it is: sent by programs that wait for an answer.
+const WHO_ARE_YOU: &[u8] = b"\x1b[c";
+/// A terminal that knows little.
+const A_VT220: &[u8] = b"\x1b[?62;22c";
+/// The question after the colour of the page, up to its end.
+const PAGE_COLOUR: &[u8] = b"\x1b]11;?";
+
+/// What a terminal answers to questions among these bytes, where its page has a colour that it tells.
+fn answers(bytes: &[u8], page: Option<&str>) -> Vec<u8> {
+    let asks = |question: &[u8]| bytes.windows(question.len()).any(|window| window == question);
+    let mut answers = Vec::new();
+    if let Some(page) = page.filter(|_| asks(PAGE_COLOUR)) {
+        answers.extend_from_slice(format!("\x1b]11;{page}\x1b\\").as_bytes());
+    }
+    if asks(WHO_ARE_YOU) {
+        answers.extend_from_slice(A_VT220);
+    }
+    answers
+}
+
 /// The binary in its terminal.
 pub struct Terminal {
     pub sandbox: Sandbox,
     master: Box<dyn MasterPty + Send>,
-    keys: Box<dyn Write + Send>,
+    keys: Keys,
     child: Box<dyn Child + Send + Sync>,
     received: Arc<(Mutex<Received>, Condvar)>,
 }
+
+/// A variable that names the colour of the terminal's page, as the terminal would; without it nothing is said.
+pub const PAGE: &str = "PAGE_OF_THE_TERMINAL";
 
 /// Of the first example, up to where its line ends.
 pub const FIRST_QUESTION: &str = "How long should the pump run unloaded";
@@ -124,12 +149,15 @@ impl Terminal {
         drop(pair.slave);
         let mut reader = pair.master.try_clone_reader().expect("the terminal can be read");
         let keys = pair.master.take_writer().expect("the terminal takes keys");
+        let keys: Keys = Arc::new(Mutex::new(keys));
+        let page = variables.iter().find(|(name, _)| *name == PAGE).map(|(_, colour)| (*colour).to_owned());
         let parser = vt100::Parser::new(ROWS, COLUMNS, 0);
         let received = Arc::new((
             Mutex::new(Received { parser, bytes: Vec::new(), shown: 0, ended: false }),
             Condvar::new(),
         ));
         let shared = Arc::clone(&received);
+        let answering = Arc::clone(&keys);
         std::thread::spawn(move || {
             let mut buffer = [0; 8192];
             loop {
@@ -137,6 +165,11 @@ impl Terminal {
                 let count = reader.read(&mut buffer).unwrap_or(0);
                 let mut received = locked(&shared.0);
                 received.add(&buffer[..count]);
+                let answers = answers(&buffer[..count], page.as_deref());
+                if !answers.is_empty() {
+                    let mut keys = locked(&answering);
+                    let _ = keys.write_all(&answers).and_then(|()| keys.flush());
+                }
                 shared.1.notify_all();
                 if count == 0 {
                     return;
@@ -147,10 +180,8 @@ impl Terminal {
     }
 
     pub fn press(&mut self, keys: &str) {
-        self.keys
-            .write_all(keys.as_bytes())
-            .and_then(|()| self.keys.flush())
-            .expect("the terminal takes keys");
+        let mut terminal = locked(&self.keys);
+        terminal.write_all(keys.as_bytes()).and_then(|()| terminal.flush()).expect("the terminal takes keys");
     }
 
     /// Waits until the screen is as `wanted` says.
@@ -232,7 +263,7 @@ impl Terminal {
 
     /// Waits for the end; gives the exit code and all that was received.
     #[track_caller]
-    pub fn end(mut self) -> (u32, Vec<u8>, Sandbox) {
+    pub fn end(self) -> (u32, Vec<u8>, Sandbox) {
         let (sender, ended) = std::sync::mpsc::channel();
         let mut killer = self.child.clone_killer();
         let mut child = self.child;
@@ -246,7 +277,7 @@ impl Terminal {
         };
         let code = status.expect("the program can be waited for").exit_code();
         // On some systems the end is only read once no one holds the other side.
-        self.keys = Box::new(std::io::sink());
+        *locked(&self.keys) = Box::new(std::io::sink());
         let deadline = Instant::now() + PATIENCE;
         let mut received = locked(&self.received.0);
         while !received.ended {
