@@ -39,7 +39,7 @@ impl TokenMethod {
         methods.extend([unscaled, renormalised(last), pooled(last)]);
         let [_, own] = Self::cortex(before_norm, mlp);
         methods.push(own.renamed("D + c, before the final norm"));
-        for layer in [deep, middle] {
+        for layer in [deep, middle].into_iter().take(if middle == deep { 1 } else { 2 }) {
             let [_, own] = Self::cortex(layer, mlp);
             methods.push(own);
         }
