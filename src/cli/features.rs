@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::data::{Dataset, Row, grouped_folds};
 use crate::evidence::{AnnotationFile, merge_labels};
-use crate::inspect::evaluation::FeatureStore;
+use crate::inspect::evaluation::{FeatureSet, FeatureStore};
 use crate::inspect::{Corpus, InspectError, OnError, store_header};
 use crate::model::{LanguageModel, ModelLocation};
 use crate::retrieval::{Bm25Settings, ChunkingSettings};
@@ -83,8 +83,13 @@ fn keep_passages(dataset: &mut Dataset, most: usize) -> usize {
     cut
 }
 
-/// Opens data and model, reads what is not in the store yet.
-pub fn extract(shared: &Shared, data: &DataArguments, arguments: &FeatureArguments) -> Outcome<Features> {
+/// Opens data and model, reads what is not in the store of this set of features yet.
+pub fn extract(
+    shared: &Shared,
+    data: &DataArguments,
+    arguments: &FeatureArguments,
+    features: FeatureSet,
+) -> Outcome<Features> {
     let placement = shared.placement()?;
     let mut dataset = data.open()?;
     if let Some(path) = &arguments.annotations {
@@ -94,8 +99,11 @@ pub fn extract(shared: &Shared, data: &DataArguments, arguments: &FeatureArgumen
     let cache = cache_directory()?;
     let location = ModelLocation::parse(shared.model.as_deref(), &cache).map_err(Failure::model)?;
     let model = LanguageModel::open_on(&location, &cache, placement).map_err(Failure::model)?;
-    let mut header = store_header(&model, &dataset).map_err(Failure::model)?;
+    let mut header = store_header(&model, &dataset, features).map_err(Failure::model)?;
     let mut suffix = placement.suffix().to_owned();
+    if features == FeatureSet::CortexSwitches {
+        suffix = format!("-cortex-switches{suffix}");
+    }
     if let (Some(most), true) = (arguments.passages, cut > 0) {
         output::tell(&format!(
             "read with their first {most} passages: {cut} of {} records",

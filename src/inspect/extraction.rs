@@ -6,14 +6,14 @@ use crate::data::{Dataset, Example, Row};
 use crate::detect::{ModelIdentity, ModelShape, TextIdentity, signals_of};
 use crate::model::{
     CacheDirectory, LanguageModel, ModelConfig, ModelError, ModelLocation, ModelSummary, ModelTextError,
-    StateLayer, TextModel,
+    TextModel,
 };
 use crate::reading::{Reader, prompt_form};
 use crate::text::visible_line;
 
 use super::InspectError;
 use super::corpus::Corpus;
-use super::evaluation::{EvaluationError, FeatureStore, LabelledAnswer, StoreHeader};
+use super::evaluation::{EvaluationError, FeatureSet, FeatureStore, LabelledAnswer, StoreHeader};
 use super::shared_prompt::{MOST_TOGETHER, same_prompt};
 
 /// What happens to an answer that cannot be read or whose features are not finite.
@@ -81,14 +81,21 @@ fn identity_of(text: &TextModel, config: &ModelConfig) -> Result<ModelIdentity, 
     })
 }
 
-/// The header of a store for `dataset` read by `model`: states after the final norm and at three
-/// quarters of the depth.
+/// The header of a store for `dataset` read by `model`, with the features of one set.
 ///
 /// # Errors
 /// As [`identity`].
-pub fn store_header(model: &LanguageModel, dataset: &Dataset) -> Result<StoreHeader, ModelError> {
+pub fn store_header(
+    model: &LanguageModel,
+    dataset: &Dataset,
+    features: FeatureSet,
+) -> Result<StoreHeader, ModelError> {
     let layers = StoreHeader::default_layers(model.decoder.config().layers);
-    let mut header = StoreHeader::new(identity(model)?, dataset.hash.clone(), &layers);
+    let (identity, hash) = (identity(model)?, dataset.hash.clone());
+    let mut header = match features {
+        FeatureSet::Laboratory => StoreHeader::new(identity, hash, &layers),
+        FeatureSet::CortexSwitches => StoreHeader::cortex_switches(identity, hash),
+    };
     header.settings.insert("data".to_owned(), dataset.name.clone());
     Ok(header)
 }
@@ -110,8 +117,7 @@ pub fn extract(
     progress: &mut dyn FnMut(ExtractionProgress),
 ) -> Result<Extraction, InspectError> {
     let mut done = Extraction::default();
-    let layers: Vec<StateLayer> = layers_of(store);
-    let mut reader = Reader::new(model, layers).keeping(signals_of(&store.header().blocks));
+    let mut reader = Reader::new(model, store.header().layers()).keeping(signals_of(&store.header().blocks));
     let mut labelled: Vec<(&Example, &str)> = dataset
         .rows
         .iter()
@@ -193,12 +199,4 @@ fn labelled_answer(key: String, example: &Example, answer: &str) -> LabelledAnsw
         gold_spans: example.gold_spans.iter().flatten().map(|span| span.range.clone()).collect(),
         inconsistent: example.labelled_inconsistent().unwrap_or(false),
     }
-}
-
-fn layers_of(store: &FeatureStore) -> Vec<StateLayer> {
-    let mut layers: Vec<StateLayer> =
-        store.header().blocks.iter().filter_map(|block| block.layer()).collect();
-    layers.sort_unstable();
-    layers.dedup();
-    layers
 }

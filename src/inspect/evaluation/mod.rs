@@ -6,8 +6,9 @@
 //! | `store`, `store_answer`, `store_header`, `store_shard` | the feature store on disk: extraction happens once |
 //! | `pool` | several stores side by side |
 //! | `protocol` | who trains, who chooses, who is judged |
-//! | `method` | what is compared: features and classifier of each row |
+//! | `method`, `variants` | what is compared: features and classifier of each row |
 //! | `scoring` | token scores by the rounds of a protocol |
+//! | `smoothed` | scores after smoothing |
 //! | `ground` | labels and sources of the answers that are scored and judged |
 //! | `token_measures` | token, answer and span figures of one method |
 //! | `lookback_measures` | answer factuality from look-back ratios, C fixed and tuned |
@@ -39,6 +40,7 @@ mod protocol;
 mod report;
 mod score_cache;
 mod scoring;
+mod smoothed;
 mod store;
 mod store_answer;
 mod store_header;
@@ -49,6 +51,7 @@ mod table;
 mod temper;
 mod token_measures;
 mod training;
+mod variants;
 
 pub use comparison::{Comparison, ComparisonRow, Stage};
 pub use error::EvaluationError;
@@ -64,5 +67,5 @@ pub use report::{
 pub use score_cache::ScoreCache;
 pub use store::{FeatureStore, LoadedBlock};
 pub use store_answer::{LabelledAnswer, StoredAnswer};
-pub use store_header::StoreHeader;
+pub use store_header::{FeatureSet, StoreHeader};
 pub use training::{train_answer_head, train_token_head};
