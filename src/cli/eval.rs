@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::detect::MlpSettings;
-use crate::inspect::evaluation::{
+use crate::laboratory::{
     EvaluationSettings, FeaturePool, FeatureSet, Protocol, ScoreCache, TokenMethod, evaluate,
 };
 

@@ -7,8 +7,10 @@ use clap::Args;
 
 use crate::data::{Dataset, Row, grouped_folds};
 use crate::evidence::{AnnotationFile, merge_labels};
-use crate::inspect::evaluation::{FeatureSet, FeatureStore};
-use crate::inspect::{Corpus, InspectError, OnError, store_header};
+use crate::inspect::Corpus;
+use crate::laboratory::{
+    EvaluationError, FeatureSet, FeatureStore, OnError, extract as extract_features, store_header,
+};
 use crate::model::{LanguageModel, ModelLocation};
 use crate::retrieval::{Bm25Settings, ChunkingSettings};
 
@@ -126,7 +128,7 @@ pub fn extract(
     let bar = progress_bar("answers read");
     let started = Instant::now();
     let tokens_before = store.token_count();
-    let done = crate::inspect::extract(
+    let done = extract_features(
         &dataset,
         &model,
         corpus.as_ref(),
@@ -145,7 +147,7 @@ pub fn extract(
         },
     )
     .map_err(|error| match error {
-        InspectError::Model(_) => Failure::model(error),
+        EvaluationError::Model(_) => Failure::model(error),
         error => Failure::input(error),
     })?;
     bar.finish_and_clear();

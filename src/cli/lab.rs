@@ -7,7 +7,7 @@ use std::time::Instant;
 use clap::{Args, ValueEnum};
 
 use crate::detect::MlpSettings;
-use crate::inspect::evaluation::{
+use crate::laboratory::{
     EvaluationReport, EvaluationSettings, FeaturePool, FeatureSet, FeatureStore, MoreTraining, Protocol,
     ScoreCache, StoreHeader, evaluate,
 };
@@ -148,7 +148,7 @@ fn protocol(
     pool: &FeaturePool<'_>,
     folds: &[usize],
     arguments: &LabArguments,
-) -> Result<Protocol, crate::inspect::evaluation::EvaluationError> {
+) -> Result<Protocol, crate::laboratory::EvaluationError> {
     let official = match arguments.splits {
         Splits::Auto => Protocol::has_official_splits(pool),
         Splits::Official => true,

@@ -12,7 +12,7 @@ use ragscope::evidence::{
     Thresholds, answer_hash, decide, parse_line, write_line,
 };
 use ragscope::inspect::EvidenceCache;
-use ragscope::inspect::evaluation::{FeatureStore, LabelledAnswer, StoreHeader};
+use ragscope::laboratory::{FeatureStore, LabelledAnswer, StoreHeader};
 use ragscope::metrics::Random;
 use ragscope::model::{
     CacheDirectory, CaptureRequest, ChatTemplate, Decoder, GgufMetadata, LanguageModel, ModelLocation,
