@@ -47,7 +47,7 @@ pub use extraction::{Extraction, ExtractionProgress, OnError, extract, identity,
 pub use generation::{
     ChunkFilter, Generation, StaleAnswer, is_generated, is_generated_without_passage, stale_answer,
 };
-pub use given_scores::{given_kind, most_passages, score_given};
+pub use given_scores::{GivenScores, given_kind, most_passages, score_given};
 pub use inspector::{Inspector, bind_detectors};
 pub use message::{AnswerNews, Message, Planned};
 pub use request::{Cancel, Request, RequestSubject};
