@@ -45,7 +45,7 @@ pub use error::InspectError;
 pub use generation::{
     ChunkFilter, Generation, StaleAnswer, is_generated, is_generated_without_passage, stale_answer,
 };
-pub use given_scores::{given_kind, most_passages, score_given};
+pub use given_scores::{GivenScores, given_kind, most_passages, score_given};
 pub use identity::{identity, identity_at};
 pub use inspector::{Inspector, bind_detectors};
 pub use message::{AnswerNews, Message, Planned};
