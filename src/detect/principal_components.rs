@@ -121,7 +121,9 @@ fn correlation(
         sums.iter_mut().zip(part).for_each(|(sum, value)| *sum += f64::from(value));
     }
     let count = rows.len().max(1) as f64;
-    sums.iter_mut().for_each(|sum| *sum /= count);
+    for sum in &mut sums {
+        *sum /= count;
+    }
     Ok(Tensor::from_vec(sums, (width, width), &Device::Cpu)?)
 }
 
@@ -147,7 +149,9 @@ fn orthonormalise(basis: &mut [f64], width: usize) {
         }
         let left = norm(own);
         let scale = if left > 1e-12 * length { 1.0 / left } else { 0.0 };
-        own.iter_mut().for_each(|value| *value *= scale);
+        for value in own.iter_mut() {
+            *value *= scale;
+        }
     }
 }
 

@@ -135,7 +135,7 @@ impl EvaluationSettings {
     pub fn recipes(header: &StoreHeader, mlp: &MlpSettings) -> Self {
         let methods = TokenMethod::recipes(header, mlp);
         let shipped = TokenMethod::shipped(header, mlp).name().to_owned();
-        let others = methods.iter().map(|method| method.name()).filter(|name| **name != *shipped);
+        let others = methods.iter().map(TokenMethod::name).filter(|name| **name != *shipped);
         let comparisons = others.map(|name| Comparison::smoothed(name, &shipped)).collect();
         Self { methods, comparisons, lookback_rows: false, ..Self::standard(header) }
     }
