@@ -17,7 +17,7 @@ mod measured;
 #[path = "terminal/pointer_and_keys.rs"]
 mod pointer_and_keys;
 
-use harness::{COLUMNS, FIRST_QUESTION, ROWS, Terminal, golden_run, is_colour, styles};
+use harness::{COLUMNS, FIRST_QUESTION, PAGE, ROWS, Terminal, golden_run, is_colour, styles};
 use sandbox::{Sandbox, repository};
 
 #[test]
@@ -194,6 +194,30 @@ fn an_export_asks_before_it_replaces_and_says_what_to_do_where_nothing_can_be_wr
     assert!(picture.starts_with("<svg") && picture.contains("TRUSTED") && !picture.contains("Enter writes"));
 }
 
+/// The colours and attributes of a run's first screen.
+fn first_styles(arguments: &[&str], page: &[(&str, &str)]) -> Option<std::collections::BTreeSet<String>> {
+    let mut terminal = Terminal::start("page", arguments, page)?;
+    terminal.wait_for("machine-q01");
+    terminal.wait_for("TRUSTED");
+    terminal.press("q");
+    let (code, bytes, _) = terminal.end();
+    assert_eq!(code, 0);
+    Some(styles(&bytes).into_iter().collect())
+}
+
+#[test]
+fn the_theme_is_that_of_the_page_which_the_terminal_names() {
+    let run = golden_run();
+    let Some(dark) = first_styles(&["open", &run, "--theme", "dark"], &[]) else { return };
+    let Some(light) = first_styles(&["open", &run, "--theme", "light"], &[]) else { return };
+    assert_ne!(dark, light);
+    let auto = |page: &[(&str, &str)]| first_styles(&["open", &run], page);
+    assert_eq!(auto(&[(PAGE, "rgb:fdfd/f6f6/e3e3")]), Some(light));
+    assert_eq!(auto(&[(PAGE, "rgb:0000/2b2b/3636")]), Some(dark.clone()));
+    assert_eq!(auto(&[(PAGE, "no colour")]), Some(dark.clone()));
+    assert_eq!(auto(&[]), Some(dark), "a terminal that only says what it is");
+}
+
 #[test]
 fn without_colour_there_is_no_colour_and_still_a_screen() {
     let run = golden_run();
@@ -242,7 +266,8 @@ fn hostile_text_does_not_reach_the_terminal() {
         "contexts": [{"id": hostile, "document": hostile, "text": hostile}]
     });
     sandbox.write_lines("data \u{1b}]0;owned\u{7}.jsonl", &[record.clone(), record]);
-    let arguments = ["open", "data \u{1b}]0;owned\u{7}.jsonl"];
+    // A chosen theme: the question after the terminal's page is a sequence of the inspector's own.
+    let arguments = ["open", "data \u{1b}]0;owned\u{7}.jsonl", "--theme", "dark"];
     let Some(mut terminal) = Terminal::start_in("hostile text", sandbox, &arguments, &[]) else { return };
     terminal.wait_for("␛]0;owned␇");
     terminal.wait_for("2 examples");

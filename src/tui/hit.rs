@@ -50,8 +50,9 @@ pub struct Limits {
     pub chunk_page: u16,
     /// Column and token of every token drawn first on its line, line by line.
     pub answer_lines: Vec<Vec<(u16, usize)>>,
-    /// How far the page can scroll, and its lines.
+    /// How far the page can scroll, how far it is scrolled, and its lines.
     pub page_scroll: u16,
+    pub page_at: u16,
     pub page_lines: u16,
 }
 

@@ -168,7 +168,7 @@ fn flush_text(out: &mut String, places: &mut String, text: &mut String, style: &
 }
 
 fn is_shape(glyph: char) -> bool {
-    matches!(glyph, '▀'..='▔' | '─' | '│' | '━' | '┃' | '╌' | '╭' | '╮' | '╰' | '╯' | '●' | '○')
+    matches!(glyph, '\u{2801}'..='\u{28ff}' | '▀'..='▔' | '─' | '│' | '━' | '┃' | '╌' | '╭' | '╮' | '╰' | '╯' | '●' | '○')
 }
 
 /// A run of `count` equal block, line or knob glyphs.
@@ -212,6 +212,11 @@ fn draw_shape(out: &mut String, glyph: char, left: f64, top: f64, count: usize, 
                 rectangle(out, x, top, thick, height, colour, 1.0);
             }
         }
+        '\u{2801}'..='\u{28ff}' => {
+            for index in 0..count {
+                dots(out, glyph as u32 - 0x2800, each(index), top, colour);
+            }
+        }
         '╭' | '╮' | '╰' | '╯' => {
             for index in 0..count {
                 corner(out, glyph, each(index), top, colour);
@@ -230,6 +235,19 @@ fn draw_shape(out: &mut String, glyph: char, left: f64, top: f64, count: usize, 
             }
         }
         _ => {}
+    }
+}
+
+/// The dots of a braille pattern: bits 0 to 2 go down on the left, 3 to 5 on the right, 6 and 7 are below.
+fn dots(out: &mut String, pattern: u32, left: f64, top: f64, colour: Rgb) {
+    const PLACES: [(u8, u8); 8] = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (0, 3), (1, 3)];
+    const SIDE: f64 = 2.0;
+    let middle = |cells: f64, count: f64, at: u8| (f64::from(at) + 0.5) * cells / count - SIDE / 2.0;
+    for (bit, (column, row)) in PLACES.into_iter().enumerate() {
+        if pattern >> bit & 1 == 1 {
+            let (x, y) = (left + middle(CELL.0, 2.0, column), top + middle(CELL.1, 4.0, row));
+            rectangle(out, x, y, SIDE, SIDE, colour, 1.0);
+        }
     }
 }
 
@@ -339,5 +357,17 @@ mod tests {
         assert!(picture.contains("<text x=\"10 18 26\" y=\"23\" fill=\"#d5dae2\">a&lt;市</text>"));
         assert!(picture.contains("<rect x=\"42\" y=\"10\" width=\"16\" height=\"18\" fill=\"#040506\"/>"));
         assert!(picture.contains("<rect x=\"42\" y=\"10\" width=\"16\" height=\"9\" fill=\"#010203\"/>"));
+    }
+
+    #[test]
+    fn a_braille_pattern_is_drawn_as_its_dots() {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 1, 1));
+        // Dots 1 and 8: above on the left, below on the right.
+        buffer.set_string(0, 0, "\u{2881}", Style::new().fg(Color::Rgb(1, 2, 3)));
+        let picture = svg(&buffer, &Theme::DARK, "");
+        assert!(!picture.contains("<text"));
+        assert_eq!(picture.matches("fill=\"#010203\"").count(), 2);
+        assert!(picture.contains("<rect x=\"11\" y=\"11.25\" width=\"2\" height=\"2\""), "{picture}");
+        assert!(picture.contains("<rect x=\"15\" y=\"24.75\" width=\"2\" height=\"2\""), "{picture}");
     }
 }

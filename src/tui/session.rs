@@ -145,7 +145,8 @@ pub fn run(session: Session) -> Result<Outcome, TuiError> {
     }
     let variable = |name: &str| std::env::var(name).ok();
     let (ascii, why_ascii) = session.borders.in_ascii(&variable);
-    let theme = Theme { ascii, ..Theme::choose(session.theme, session.depth, &variable) };
+    let theme =
+        Theme { ascii, ..Theme::choose(session.theme, session.depth, &variable, terminal::page_is_light) };
     // The theme has decided about colour. crossterm's own NO_COLOR writes empty colour codes, which
     // cancel bold and reverse as well.
     force_color_output(true);

@@ -118,6 +118,16 @@ impl<W: Write> Write for FrameWriter<W> {
     }
 }
 
+/// Asks the terminal for the colour of its page (OSC 11); `None` where it does not say.
+///
+/// Before the terminal is taken: its answer comes the way keys come. A terminal that knows no such question
+/// answers the one sent after it, which all of them know; only one that answers neither is waited for.
+pub fn page_is_light() -> Option<bool> {
+    let options = terminal_colorsaurus::QueryOptions::default();
+    let colour = terminal_colorsaurus::background_color(options).ok()?;
+    Some(colour.perceived_lightness() >= 0.5)
+}
+
 /// Holds the terminal; dropping it gives the terminal back.
 #[derive(Debug)]
 pub struct TerminalGuard(());

@@ -81,11 +81,13 @@ pub struct Theme {
 }
 
 impl Theme {
-    /// Decides once, at the start, from the user's choice and the environment.
+    /// Decides once, at the start, from the user's choice, the environment and, where they leave it open,
+    /// from what the terminal says of its page: `page_is_light` is called at most once.
     pub fn choose(
         choice: ThemeChoice,
         depth: Option<ColourDepth>,
         variable: &dyn Fn(&str) -> Option<String>,
+        page_is_light: impl FnOnce() -> Option<bool>,
     ) -> Self {
         let depth = match (choice, depth) {
             (ThemeChoice::Mono, _) => ColourDepth::Mono,
@@ -96,7 +98,10 @@ impl Theme {
             ThemeChoice::Light | ThemeChoice::ColourBlindLight => true,
             ThemeChoice::Dark | ThemeChoice::ColourBlindDark | ThemeChoice::Mono => false,
             ThemeChoice::Auto | ThemeChoice::ColourBlind => {
-                background_is_light(variable("COLORFGBG").as_deref())
+                // What a multiplexer answers is not what the terminal round it shows.
+                let alone = variable("TMUX").is_none() && variable("STY").is_none();
+                let said = (alone && depth != ColourDepth::Mono).then(page_is_light).flatten();
+                said.unwrap_or_else(|| background_is_light(variable("COLORFGBG").as_deref()))
             }
         };
         let palette = match choice {
@@ -220,9 +225,29 @@ mod tests {
     }
 
     #[test]
+    fn the_terminals_own_word_about_its_page_counts_more_than_variables_but_not_inside_a_multiplexer() {
+        let light = |choice, depth, variables: &[(&str, &str)]| {
+            let variable = |name: &str| {
+                variables.iter().find(|(one, _)| *one == name).map(|(_, value)| (*value).to_owned())
+            };
+            Theme::choose(choice, Some(depth), &variable, || Some(true)).light
+        };
+        let auto = |variables| light(ThemeChoice::Auto, ColourDepth::True, variables);
+        assert!(auto(&[]));
+        assert!(auto(&[("COLORFGBG", "15;0")]));
+        assert!(!auto(&[("TMUX", "/tmp/tmux")]));
+        assert!(auto(&[("TMUX", "/tmp/tmux"), ("COLORFGBG", "0;15")]));
+        assert!(!auto(&[("STY", "1.pts")]));
+        assert!(light(ThemeChoice::ColourBlind, ColourDepth::Indexed, &[]));
+        assert!(!light(ThemeChoice::Dark, ColourDepth::True, &[]), "a choice is not asked about");
+        assert!(!light(ThemeChoice::Auto, ColourDepth::Mono, &[]), "without colours nothing is asked");
+    }
+
+    #[test]
     fn the_background_is_dark_unless_the_terminal_says_otherwise() {
         let of = |value: Option<&str>| {
-            Theme::choose(ThemeChoice::Auto, Some(ColourDepth::True), &|_| value.map(str::to_owned)).light
+            Theme::choose(ThemeChoice::Auto, Some(ColourDepth::True), &|_| value.map(str::to_owned), || None)
+                .light
         };
         assert!(!of(None));
         assert!(!of(Some("15;0")));
@@ -330,7 +355,7 @@ mod tests {
         assert_eq!("color-blind-light".parse::<ThemeChoice>(), Ok(ThemeChoice::ColourBlindLight));
         let refused = "solarized".parse::<ThemeChoice>().unwrap_err();
         assert!(refused.contains("solarized") && refused.contains("colour-blind-dark, "), "{refused}");
-        let chosen = |choice| Theme::choose(choice, Some(ColourDepth::True), &|_| None);
+        let chosen = |choice| Theme::choose(choice, Some(ColourDepth::True), &|_| None, || None);
         assert_eq!(chosen(ThemeChoice::ColourBlind), Theme::COLOUR_BLIND_DARK);
         assert_eq!(chosen(ThemeChoice::ColourBlindLight), Theme::COLOUR_BLIND_LIGHT);
     }

@@ -140,6 +140,24 @@ const SKETCHES: &[Sketch] = &[
     },
 ];
 
+/// Another answer to the first question, from the same chunks.
+const SECOND: Sketch = Sketch {
+    id: "faq-001b",
+    question: "How often does the ferry to Norsund run, and what does a return ticket cost?",
+    answer: "From April to September the ferry crosses four times a day, in winter twice. A return ticket is \
+             20 euros, and it is sold at every kiosk in Norsund.",
+    chunks: FERRY,
+    counts: &[171, 122, 31, 9, 14],
+    hot: &[(" and it is sold at every kiosk in Norsund", 0.97)],
+    gold: None,
+    factuality: 0.48,
+};
+
+/// An example that answers the first question once more.
+pub fn second_answer() -> Evidence {
+    evidence(&SECOND, 8)
+}
+
 /// What was planned: the sketches, a record that fails, and rows that are still to come.
 pub fn planned() -> Message {
     let mut rows: Vec<Planned> = all().iter().map(plan).collect();

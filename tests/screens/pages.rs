@@ -4,7 +4,9 @@ use ragscope::certify::{Alpha, DiagnosticsSettings, QuestionScores, diagnose};
 use ragscope::evidence::Evidence;
 use ragscope::inspect::{CertificateSummary, Planned};
 use ragscope::metrics::{Measure, Random};
-use ragscope::tui::{AnswerView, AttentionView, Compared, Curve, OverviewList, Page, Scale, Show, Sort};
+use ragscope::tui::{
+    AnswerView, AttentionView, Compared, Curve, OverviewList, Page, Role, Scale, Show, Sort,
+};
 
 use super::*;
 
@@ -49,10 +51,7 @@ pub fn certified() -> Model {
         }
         tell(&mut model, Message::Evidence(Box::new(evidence)));
     }
-    let mut second = demo::all().remove(2);
-    (second.row, second.id) = (8, "faq-001b".into());
-    second.question = demo::all().remove(0).question;
-    tell(&mut model, Message::Evidence(Box::new(second)));
+    tell(&mut model, Message::Evidence(Box::new(demo::second_answer())));
     tell(&mut model, Message::Finished);
     model.select(1);
     model.select(0);
@@ -121,6 +120,36 @@ fn two_detectors_show_where_they_agree() {
     let mut model = on_page(Page::Comparison);
     act(&mut model, Command::View);
     view_snapshots("detectors", &mut model);
+}
+
+#[test]
+fn the_comparison_scrolls_with_the_token_until_it_is_scrolled_by_hand() {
+    for views in 0..2 {
+        let mut model = on_page(Page::Comparison);
+        for _ in 0..views {
+            act(&mut model, Command::View);
+        }
+        let cursor_is_shown = |model: &mut Model| {
+            let (buffer, hits) = screen(model, &Theme::DARK, 40, 22);
+            let cursor = Theme::DARK.style(Role::Cursor);
+            let shown = buffer.content().iter().any(|cell| Some(cell.bg) == cursor.bg);
+            (shown, hits.limits.page_at)
+        };
+        for _ in 0..80 {
+            act(&mut model, Command::Left);
+        }
+        assert_eq!(cursor_is_shown(&mut model), (true, 0));
+        act(&mut model, Command::NextSpan);
+        act(&mut model, Command::NextSpan);
+        let (shown, first) = cursor_is_shown(&mut model);
+        assert!(shown && first > 0, "it went down to the token: {shown}, {first}");
+        for _ in 0..first {
+            act(&mut model, Command::Up);
+        }
+        assert_eq!(cursor_is_shown(&mut model), (false, 0), "scrolled by hand");
+        act(&mut model, Command::Right);
+        assert!(cursor_is_shown(&mut model).0, "the next token is in sight again");
+    }
 }
 
 #[test]

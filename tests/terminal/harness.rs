@@ -16,6 +16,8 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 pub const COLUMNS: u16 = 120;
 pub const ROWS: u16 = 40;
 
+/// What goes before every frame.
+const START_OF_FRAME: &[u8] = b"\x1b[?2026h";
 /// What follows every frame.
 const END_OF_FRAME: &[u8] = b"\x1b[?2026l";
 
@@ -26,14 +28,47 @@ pub struct Received {
     ended: bool,
 }
 
+impl Received {
+    /// Whether the bytes stop between the start of a frame and its end: the screen is part old, part new.
+    fn is_inside_frame(&self) -> bool {
+        let last = |mark: &[u8]| self.bytes.windows(mark.len()).rposition(|window| window == mark);
+        !self.ended && last(START_OF_FRAME) > last(END_OF_FRAME)
+    }
+}
+
+type Keys = Arc<Mutex<Box<dyn Write + Send>>>;
+
+/// Which terminal it is: sent by programs that wait for an answer.
+const WHO_ARE_YOU: &[u8] = b"\x1b[c";
+/// A terminal that knows little.
+const A_VT220: &[u8] = b"\x1b[?62;22c";
+/// The question after the colour of the page, up to its end.
+const PAGE_COLOUR: &[u8] = b"\x1b]11;?";
+
+/// What a terminal answers to questions among these bytes, where its page has a colour that it tells.
+fn answers(bytes: &[u8], page: Option<&str>) -> Vec<u8> {
+    let asks = |question: &[u8]| bytes.windows(question.len()).any(|window| window == question);
+    let mut answers = Vec::new();
+    if let Some(page) = page.filter(|_| asks(PAGE_COLOUR)) {
+        answers.extend_from_slice(format!("\x1b]11;{page}\x1b\\").as_bytes());
+    }
+    if asks(WHO_ARE_YOU) {
+        answers.extend_from_slice(A_VT220);
+    }
+    answers
+}
+
 /// The binary in its terminal.
 pub struct Terminal {
     pub sandbox: Sandbox,
     master: Box<dyn MasterPty + Send>,
-    keys: Box<dyn Write + Send>,
+    keys: Keys,
     child: Box<dyn Child + Send + Sync>,
     received: Arc<(Mutex<Received>, Condvar)>,
 }
+
+/// A variable that names the colour of the terminal's page, as the terminal would; without it nothing is said.
+pub const PAGE: &str = "PAGE_OF_THE_TERMINAL";
 
 /// Of the first example, up to where its line ends.
 pub const FIRST_QUESTION: &str = "How long should the pump run unloaded";
@@ -91,16 +126,24 @@ impl Terminal {
         drop(pair.slave);
         let mut reader = pair.master.try_clone_reader().expect("the terminal can be read");
         let keys = pair.master.take_writer().expect("the terminal takes keys");
+        let keys: Keys = Arc::new(Mutex::new(keys));
+        let page = variables.iter().find(|(name, _)| *name == PAGE).map(|(_, colour)| (*colour).to_owned());
         let parser = vt100::Parser::new(ROWS, COLUMNS, 0);
         let received =
             Arc::new((Mutex::new(Received { parser, bytes: Vec::new(), ended: false }), Condvar::new()));
         let shared = Arc::clone(&received);
+        let answering = Arc::clone(&keys);
         std::thread::spawn(move || {
             let mut buffer = [0; 8192];
             loop {
                 // A terminal whose program has ended reads as its end or as an error.
                 let count = reader.read(&mut buffer).unwrap_or(0);
                 let mut received = locked(&shared.0);
+                let answers = answers(&buffer[..count], page.as_deref());
+                if !answers.is_empty() {
+                    let mut keys = locked(&answering);
+                    let _ = keys.write_all(&answers).and_then(|()| keys.flush());
+                }
                 received.parser.process(&buffer[..count]);
                 received.bytes.extend_from_slice(&buffer[..count]);
                 received.ended = count == 0;
@@ -114,13 +157,11 @@ impl Terminal {
     }
 
     pub fn press(&mut self, keys: &str) {
-        self.keys
-            .write_all(keys.as_bytes())
-            .and_then(|()| self.keys.flush())
-            .expect("the terminal takes keys");
+        let mut terminal = locked(&self.keys);
+        terminal.write_all(keys.as_bytes()).and_then(|()| terminal.flush()).expect("the terminal takes keys");
     }
 
-    /// Waits until the screen is as `wanted` says.
+    /// Waits until the screen is as `wanted` says, at the end of a frame as a terminal shows it.
     #[track_caller]
     pub fn wait(&self, what: &str, wanted: impl Fn(&vt100::Screen) -> bool) {
         self.wait_received(what, |received| wanted(received.parser.screen()));
@@ -130,7 +171,7 @@ impl Terminal {
     pub fn wait_received(&self, what: &str, wanted: impl Fn(&Received) -> bool) {
         let deadline = Instant::now() + PATIENCE;
         let mut received = locked(&self.received.0);
-        while !wanted(&received) {
+        while received.is_inside_frame() || !wanted(&received) {
             let left = deadline.saturating_duration_since(Instant::now());
             assert!(
                 !left.is_zero() && !received.ended,
@@ -180,7 +221,7 @@ impl Terminal {
 
     /// Waits for the end; gives the exit code and all that was received.
     #[track_caller]
-    pub fn end(mut self) -> (u32, Vec<u8>, Sandbox) {
+    pub fn end(self) -> (u32, Vec<u8>, Sandbox) {
         let (sender, ended) = std::sync::mpsc::channel();
         let mut killer = self.child.clone_killer();
         let mut child = self.child;
@@ -194,7 +235,7 @@ impl Terminal {
         };
         let code = status.expect("the program can be waited for").exit_code();
         // On some systems the end is only read once no one holds the other side.
-        self.keys = Box::new(std::io::sink());
+        *locked(&self.keys) = Box::new(std::io::sink());
         let deadline = Instant::now() + PATIENCE;
         let mut received = locked(&self.received.0);
         while !received.ended {

@@ -150,4 +150,6 @@ pub struct Pages {
     pub compared: Compared,
     /// Lines that the comparison is scrolled.
     pub scroll: u16,
+    /// Whether it scrolls further where the token under the cursor would be out of sight.
+    pub follows_token: bool,
 }

@@ -15,7 +15,7 @@ use crate::evidence::{Evidence, Findings, Status, Thresholds, decide};
 use crate::inspect::Planned;
 
 /// Answer tokens decided about in one slice, so that a key never waits long for a large data set.
-const SLICE_TOKENS: usize = 100_000;
+const SLICE_TOKENS: usize = 50_000;
 
 /// Threshold sets whose tallies are kept.
 const KEPT_COLUMNS: usize = 8;

@@ -56,7 +56,12 @@ pub fn update(model: &mut Model, action: Action) -> Vec<Effect> {
         return apply(model, action);
     }
     let (before, was_held) = (model.thresholds.clone(), model.drag.is_some());
+    let (selected, token) = (model.selected, model.token);
     let effects = apply(model, action);
+    if (selected, token) != (model.selected, model.token) {
+        model.pages.scroll = model.limits.page_at;
+        model.pages.follows_token = true;
+    }
     model.history.note(before, was_held, &model.thresholds, model.drag.is_some());
     effects
 }

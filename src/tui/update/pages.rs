@@ -8,7 +8,7 @@ use crate::tui::model::{Model, OverviewList, Page, Pane, SliderName};
 /// Opens a page; the slider that belongs to it is the one that its keys move.
 pub fn open(model: &mut Model, page: Page) {
     model.pages.open = Some(page);
-    model.pages.scroll = 0;
+    (model.pages.scroll, model.pages.follows_token) = (0, true);
     match page {
         Page::Diagnostics => model.slider = SliderName::Alpha,
         Page::Scores => model.slider = SliderName::Token,
@@ -58,7 +58,7 @@ pub fn view(model: &mut Model) {
         (Some(Page::Scores), _) => pages.one_answer = !pages.one_answer,
         (Some(Page::Comparison), _) => {
             pages.compared = pages.compared.next();
-            pages.scroll = 0;
+            (pages.scroll, pages.follows_token) = (0, true);
         }
         (None, Pane::Answer) => model.answer_view = model.answer_view.next(),
         (None, Pane::Attention) => model.attention.view = model.attention.view.next(),
@@ -125,8 +125,11 @@ fn comparison(model: &mut Model, command: Command) {
         other => {
             if let Some(steps) = steps(other, model.limits.page_lines) {
                 let count = usize::from(model.limits.page_scroll) + 1;
-                let at = usize::from(model.pages.scroll).min(count - 1);
+                let at = usize::from(model.limits.page_at).min(count - 1);
                 model.pages.scroll = moved(at, steps, count) as u16;
+                model.pages.follows_token = false;
+                // Several keys may come before the next frame.
+                model.limits.page_at = model.pages.scroll;
             }
         }
     }

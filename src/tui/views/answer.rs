@@ -78,7 +78,11 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, with_map: bool) 
         canvas,
         inside,
         &words(model, evidence, reading, findings),
-        if inside.height < 8 { 1 } else { 3 },
+        match inside.height {
+            ..8 => 1,
+            8..14 => 3,
+            _ => 4,
+        },
     );
     if model.answer_view == AnswerView::Spans {
         spans::draw(canvas, body, model, reading, answer);
@@ -122,14 +126,16 @@ pub struct Side<'a> {
     /// The token under the cursor, on the side that has it.
     pub cursor: Option<usize>,
     pub scroll: u16,
+    /// Whether it scrolls further to have the cursor in sight.
+    pub follows_cursor: bool,
 }
 
-/// Draws the text with its spans, and says how far it can scroll.
-pub fn draw_side(canvas: &mut Canvas<'_>, area: Rect, side: &Side<'_>) -> u16 {
+/// Draws the text with its spans; gives the first line shown, and the furthest that can be.
+pub fn draw_side(canvas: &mut Canvas<'_>, area: Rect, side: &Side<'_>) -> (u16, u16) {
     let answer = side.evidence.and_then(|evidence| evidence.answer.as_deref());
     let (Some(evidence), Some(answer)) = (side.evidence, answer) else {
         absent(canvas, area, "This example has no answer.", Role::Muted);
-        return 0;
+        return (0, 0);
     };
     let tokens = evidence.reading.as_ref().map_or(&[][..], |reading| &reading.tokens);
     let place = |token: usize| tokens.get(token).map_or(0..0, |[start, end]| trimmed(answer, *start..*end));
@@ -148,11 +154,13 @@ pub fn draw_side(canvas: &mut Canvas<'_>, area: Rect, side: &Side<'_>) -> u16 {
     };
     let wrapped = wrap(answer, area.width, &span_marks(side.findings));
     let furthest = wrapped.lines.len().saturating_sub(usize::from(area.height));
-    let first = usize::from(side.scroll).min(furthest);
+    let kept = wrapped.line_at(&scored.cursor).filter(|_| side.follows_cursor);
+    let first = wrapped.first_shown(side.scroll, usize::from(area.height), kept);
     for (row, line) in wrapped.lines.iter().skip(first).take(usize::from(area.height)).enumerate() {
         draw_text(canvas, area, row as u16, line, &scored);
     }
-    u16::try_from(furthest).unwrap_or(u16::MAX)
+    let narrow = |lines: usize| u16::try_from(lines).unwrap_or(u16::MAX);
+    (narrow(first), narrow(furthest))
 }
 
 /// The numbers of the spans, each where its span ends.
@@ -226,8 +234,7 @@ fn draw_lines(
     let gold_lines: usize = wrapped.lines.iter().map(|line| marked_lines(&line)).sum();
     let (smoothed, raw) = strips(model, wrapped.lines.len(), gold_lines, body.height);
     let rows = |line: &Line| 1 + marked_lines(&line) as u16 + u16::from(smoothed) + u16::from(raw);
-    let at_cursor = |line: &Line| line.pieces.iter().any(|piece| overlap(&piece.range, &scored.cursor));
-    let cursor_line = wrapped.lines.iter().position(at_cursor).unwrap_or(0);
+    let cursor_line = wrapped.line_at(&scored.cursor).unwrap_or(0);
     let first = first_line(wrapped, cursor_line, body.height, &rows);
     let muted = canvas.style(Role::Muted);
     let mut row = 0;

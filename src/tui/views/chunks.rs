@@ -34,8 +34,12 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
         return;
     }
     let same = SameWords::of(model, chunks.get(model.chunk).map_or("", |chunk| shown_text(&chunk.text)));
-    let body =
-        sentence(canvas, inside, &words(model, chunks, &same), if inside.height >= 10 { 3 } else { 2 });
+    let most = match inside.height {
+        ..10 => 2,
+        10..14 => 3,
+        _ => 4,
+    };
+    let body = sentence(canvas, inside, &words(model, chunks, &same), most);
     let list_height = (chunks.len() as u16).min((body.height / 2).max(1));
     let list = Rect { height: list_height, ..body };
     draw_list(canvas, list, model, chunks, trusted);
@@ -235,7 +239,7 @@ fn words(model: &Model, chunks: &[ChunkEvidence], same: &SameWords) -> String {
         .reading()
         .and_then(|reading| mass(reading.lookback.as_ref()?, model.chunk_count(), model.token, model.chunk));
     if let (Some(share), Some(token)) = (share, model.token_text(model.token)) {
-        text.push_str(&format!(" Token {} looked {} at it", quoted(token, 12), percent(share)));
+        text.push_str(&format!(" {} looked {} at it", quoted(token, 12), percent(share)));
         if same.count() > 0 {
             let places = counted(same.count(), "place", "places");
             text.push_str(&format!("; its word stands in it at {places}, underlined"));

@@ -56,6 +56,7 @@ fn draw_answers(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     };
     let same_question = row.question == other.question;
     let sides = [(row, findings, "this", true), (other, &partner.findings, partner.chosen.words(), false)];
+    let mut scroll = model.pages.scroll;
     let mut furthest = 0;
     let mut lines = 1;
     for (half, (row, findings, why, present)) in halves.into_iter().zip(sides) {
@@ -82,12 +83,18 @@ fn draw_answers(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
             findings,
             threshold: model.thresholds.token,
             cursor: present.then_some(model.token),
-            scroll: model.pages.scroll,
+            scroll,
+            follows_cursor: model.pages.follows_token,
         };
-        furthest = furthest.max(draw_side(canvas, place, &side));
+        let (first, last) = draw_side(canvas, place, &side);
+        furthest = furthest.max(last);
+        if present && model.pages.follows_token {
+            scroll = first;
+        }
         lines = lines.max(place.height);
     }
     canvas.hits.limits.page_scroll = furthest;
+    canvas.hits.limits.page_at = scroll.min(furthest);
     canvas.hits.limits.page_lines = lines;
 }
 
@@ -121,18 +128,17 @@ fn words_of(row: &Row) -> HashSet<String> {
 fn words(this: (&Row, &Findings), other: (&Row, &Findings)) -> String {
     let (here, there) = (words_of(this.0), words_of(other.0));
     let shared = here.intersection(&there).count();
+    // In whole per cent, as it is said: what looks alike is called alike.
     let share = |findings: &Findings| {
         let tokens = findings.smoothed.len();
-        (tokens > 0).then(|| findings.flagged_tokens as f64 / tokens as f64)
+        (tokens > 0).then(|| (100.0 * findings.flagged_tokens as f64 / tokens as f64).round())
     };
     let verdict = match (share(this.1), share(other.1)) {
         (None, _) | (_, None) => "One of the two has not been read.".to_owned(),
-        (Some(one), Some(other)) if one == other => "Both are flagged alike.".to_owned(),
+        (Some(one), Some(other)) if one == other => format!("The same share of both is flagged ({one} %)."),
         (Some(one), Some(other)) => format!(
-            "{} share of this answer is flagged ({:.0} % against {:.0} %).",
+            "{} share of this answer is flagged ({one} % against {other} %).",
             if one > other { "A greater" } else { "A smaller" },
-            one * 100.0,
-            other * 100.0
         ),
     };
     let chunks = |row: &Row| -> HashSet<String> {

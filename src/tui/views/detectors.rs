@@ -84,7 +84,10 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     let furthest = all.saturating_sub(usize::from(body.height / ROWS).max(1));
     canvas.hits.limits.page_scroll = u16::try_from(furthest).unwrap_or(u16::MAX);
     canvas.hits.limits.page_lines = (body.height / ROWS).max(1);
-    let first_line = usize::from(model.pages.scroll).min(furthest);
+    let kept = wrapped.line_at(&cursor).filter(|_| model.pages.follows_token);
+    let whole = usize::from(body.height / ROWS).max(1);
+    let first_line = wrapped.first_shown(model.pages.scroll, whole, kept);
+    canvas.hits.limits.page_at = u16::try_from(first_line).unwrap_or(u16::MAX);
     let (error, plain) = (canvas.style(Role::Error), canvas.style(Role::Text));
     for (place, line) in wrapped.lines.iter().skip(first_line).take(shown).enumerate() {
         let top = place as u16 * ROWS;

@@ -79,8 +79,11 @@ fn wide(area: Rect, model: &Model) -> Arrangement {
         Constraint::Fill(10),
     ])
     .areas(centre);
-    let [attention, sliders] =
-        Layout::vertical([Constraint::Min(8), Constraint::Length(13.min(right.height / 2))]).areas(right);
+    let [attention, sliders] = Layout::vertical([
+        Constraint::Min(8),
+        Constraint::Length(sliders_height(model).min(right.height / 2)),
+    ])
+    .areas(right);
     let panes = vec![
         (Pane::Examples, left),
         (Pane::Chunks, chunks),
@@ -123,6 +126,12 @@ fn with_question(
         return (Some(question), panes);
     }
     (None, panes)
+}
+
+/// Two lines for each, a frame, and what is said of one: most of the guarantee that beta gives.
+fn sliders_height(model: &Model) -> u16 {
+    let count = model.sliders().len() as u16;
+    2 * count + 2 + if model.highlighting.is_some() { 5 } else { 3 }
 }
 
 fn question_height(width: u16, height: u16, model: &Model) -> u16 {

@@ -193,12 +193,16 @@ fn sentence(canvas: &mut Canvas<'_>, inside: Rect, text: &str, most_lines: u16) 
     if inside.height < 3 || text.is_empty() {
         return inside;
     }
-    let wrapped = super::widgets::wrap(&crate::text::visible_line(text), inside.width, &[]);
-    let lines = (wrapped.lines.len() as u16).min(most_lines).min(inside.height - 1);
+    let lines = sentence_lines(text, inside.width).min(most_lines).min(inside.height - 1);
     let foot = Rect { y: inside.bottom() - lines, height: lines, ..inside };
     let style = canvas.style(Role::Muted);
     canvas.write_wrapped(foot, text, style);
     Rect { height: inside.height - lines, ..inside }
+}
+
+/// Lines that a sentence takes.
+fn sentence_lines(text: &str, width: u16) -> u16 {
+    super::widgets::wrap(&crate::text::visible_line(text), width, &[]).lines.len() as u16
 }
 
 /// A pane that has nothing to show says why, in the middle of its upper part.

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{pane_frame, sentence};
+use super::{pane_frame, sentence, sentence_lines};
 use crate::tui::action::{Command, Context};
 use crate::tui::hit::Target;
 use crate::tui::model::{CertifiedLevel, Model, Pane, SliderName};
@@ -28,18 +28,59 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     let inside = pane_frame(canvas, area, model, Pane::Sliders, "", &read_out);
     let sliders = model.sliders();
     let count = sliders.len() as u16;
-    let two_lines = inside.height >= 2 * count;
-    let room = inside.height.saturating_sub(if two_lines { 2 * count } else { count });
-    let body = if room > 0 { sentence(canvas, inside, &words(model), room.min(4)) } else { inside };
-    let step = if two_lines { 2 } else { 1 };
-    for (index, name) in sliders.iter().copied().enumerate() {
-        let top = index as u16 * step;
+    // The longest sentence decides, so that no slider moves when another one is selected.
+    let said =
+        sliders.iter().map(|name| sentence_lines(&words(model, *name), inside.width)).max().unwrap_or(0);
+    let effects = Effects::that_fit(inside.height, count, said);
+    let room = inside.height.saturating_sub(effects.lines(count));
+    let body = if room > 0 { sentence(canvas, inside, &words(model, model.slider), room) } else { inside };
+    let mut top = 0;
+    for name in sliders.iter().copied() {
         if top >= body.height {
             break;
         }
-        let place = Rect { y: body.y + top, height: step.min(body.height - top), ..body };
+        let lines = effects.lines_of(name == model.slider).min(body.height - top);
+        let place = Rect { y: body.y + top, height: lines, ..body };
         canvas.hits.add(place, Target::Slider(name));
         draw_slider(canvas, place, model, name);
+        top += lines;
+    }
+}
+
+/// Which sliders have a second line that says what moving them changed.
+#[derive(Clone, Copy)]
+enum Effects {
+    All,
+    Selected,
+    None,
+}
+
+impl Effects {
+    /// What is said of a slider, a guarantee among it, stands whole before the effects of the others.
+    fn that_fit(height: u16, count: u16, said: u16) -> Self {
+        if height >= 2 * count + said.min(height / 2) {
+            Self::All
+        } else if height > count {
+            Self::Selected
+        } else {
+            Self::None
+        }
+    }
+
+    fn lines_of(self, selected: bool) -> u16 {
+        match self {
+            Self::All => 2,
+            Self::Selected if selected => 2,
+            Self::Selected | Self::None => 1,
+        }
+    }
+
+    fn lines(self, count: u16) -> u16 {
+        match self {
+            Self::All => 2 * count,
+            Self::Selected => count + 1,
+            Self::None => count,
+        }
     }
 }
 
@@ -101,11 +142,11 @@ fn effect(model: &Model, name: SliderName) -> String {
     if name == SliderName::Token && model.follows_beta() { format!("by beta: {counted}") } else { counted }
 }
 
-/// What the selected slider does; for alpha and beta, what is guaranteed.
-fn words(model: &Model) -> String {
-    match (model.slider, model.guarantee.first(), &model.highlighting) {
+/// What a slider does; for alpha and beta, what is guaranteed.
+fn words(model: &Model, name: SliderName) -> String {
+    match (name, model.guarantee.first(), &model.highlighting) {
         (SliderName::Alpha, Some(first), _) => first.clone(),
         (SliderName::Beta, _, Some(highlighting)) => highlighting.words(&model.thresholds),
-        _ => model.slider.meaning().to_owned(),
+        _ => name.meaning().to_owned(),
     }
 }

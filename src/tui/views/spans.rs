@@ -12,7 +12,7 @@ use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::Canvas;
 
 /// Columns of the figures, and of the chunk.
-const FIGURES: u16 = 18;
+const FIGURES: u16 = 19;
 const CHUNK: u16 = 12;
 
 /// Mean of the scores of `tokens`; `None` where a score is missing.
@@ -45,7 +45,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, reading: &Readin
     let muted = canvas.style(Role::Muted);
     let head = Rect { height: 1, ..area };
     canvas.write(head, 1, 0, "  # unsupported words", muted);
-    canvas.write(head, figures_at, 0, " tokens  mean  max", muted);
+    canvas.write(head, figures_at, 0, " tokens  mean   max", muted);
     if with_chunk {
         canvas.write(head, figures_at + FIGURES, 0, "  looked at", muted);
     }

@@ -50,6 +50,18 @@ impl Wrapped {
     pub fn shown(&self, line: &Line) -> &str {
         self.visible.get(line.range.clone()).unwrap_or_default().trim_end_matches('\n')
     }
+
+    /// The first line that shows some of these bytes of the original.
+    pub fn line_at(&self, bytes: &Range<usize>) -> Option<usize> {
+        let shows = |piece: &Piece| piece.range.start < bytes.end && bytes.start < piece.range.end;
+        self.lines.iter().position(|line| line.pieces.iter().any(shows))
+    }
+
+    /// The first line to show on `height` lines: `scroll`, or as near to it as has the line `kept` in sight.
+    pub fn first_shown(&self, scroll: u16, height: usize, kept: Option<usize>) -> usize {
+        let scroll = usize::from(scroll).min(self.lines.len().saturating_sub(height));
+        kept.map_or(scroll, |kept| scroll.max((kept + 1).saturating_sub(height)).min(kept))
+    }
 }
 
 struct Grapheme {
