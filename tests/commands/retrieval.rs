@@ -327,3 +327,47 @@ fn passages_with_scores_are_certified_by_these_and_by_no_other_calibration() {
         .code(3)
         .complains(&["no documents to search", "without scores, so there is nothing to certify"]);
 }
+
+#[test]
+fn scored_passages_of_a_file_that_is_not_held_get_the_p_values_of_one_that_is() {
+    const LETTERS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .";
+    let sandbox = Sandbox::new();
+    tiny_model::write(&sandbox.work().join("tiny"));
+    let mut state = 1_u64;
+    // Text that does not compress: more than 4 MiB packed is read row by row.
+    let mut noise = |length: usize| -> String {
+        let next = |_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            char::from(LETTERS[(state >> 58) as usize])
+        };
+        (0..length).map(next).collect()
+    };
+    let records: Vec<Value> = (0..60)
+        .map(|number| {
+            let right = i32::from(number % 6 == 0);
+            let contexts: Vec<Value> = (0..4)
+                .map(|rank| {
+                    let document = if rank == right { format!("d{number}") } else { format!("x{rank}") };
+                    let score = 0.9 - 0.15 * f64::from(rank) - 0.001 * f64::from(number);
+                    json!({"text": noise(30_000), "document": document, "score": score})
+                })
+                .collect();
+            json!({"question": format!("question {number}?"), "contexts": contexts, "source_ids": [format!("d{number}")]})
+        })
+        .collect();
+    sandbox.write_lines("held.jsonl", &records);
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(sandbox.read("held.jsonl").as_bytes()).expect("in memory");
+    sandbox.write("streamed.jsonl.gz", packed.finish().expect("in memory"));
+    let p_values = |data: &str, read: &str| -> Vec<Value> {
+        let ran = sandbox.run(&["score", data, "--model", "tiny"]).code(0).complains(&[read]);
+        let lines = ran.stdout.lines().map(|line| serde_json::from_str::<Value>(line).expect("evidence"));
+        lines
+            .flat_map(|line| line["chunks"].as_array().expect("chunks").clone())
+            .map(|chunk| chunk["p_value"].clone())
+            .collect()
+    };
+    let held = p_values("held.jsonl", "held: 60 records, 0 documents; read as ragscope");
+    assert_eq!(held, p_values("streamed.jsonl.gz", "60 records, 0 documents; read row by row as ragscope"));
+    assert!(held.len() == 240 && held.iter().all(|p_value| !p_value.is_null()), "{held:?}");
+}
