@@ -185,7 +185,8 @@ fn short_name(path: &Path) -> String {
 }
 
 fn files(report: &EvaluationReport) -> Outcome<Vec<(String, String)>> {
-    let json = serde_json::to_string_pretty(report).map_err(Failure::input)? + "\n";
+    let json = serde_json::to_string_pretty(report).map_err(Failure::input)?;
+    let json = crate::text::escaped_json(&json).into_owned() + "\n";
     let mut files = vec![("lab.json".to_owned(), json), ("tables.md".to_owned(), report.to_markdown())];
     files.extend(report.curves.iter().cloned());
     Ok(files)
