@@ -212,16 +212,7 @@ fn a_model_with_a_short_context_says_what_it_cut_and_what_it_cannot_read() {
 #[test]
 fn numbers_that_overflow_in_a_layer_are_an_error_of_the_row_that_names_it() {
     let sandbox = sandbox();
-    let path = sandbox.work().join("tiny/model.safetensors");
-    let mut bytes = std::fs::read(&path).expect("the tiny weights");
-    let length = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes")) as usize;
-    let header: Value = serde_json::from_slice(&bytes[8..8 + length]).expect("JSON");
-    let place = &header["model.layers.1.mlp.down_proj.weight"]["data_offsets"];
-    let (from, to) = (place[0].as_u64().expect("a place"), place[1].as_u64().expect("a place"));
-    for number in bytes[8 + length + from as usize..8 + length + to as usize].chunks_exact_mut(4) {
-        number.copy_from_slice(&f32::MAX.to_le_bytes());
-    }
-    std::fs::write(&path, bytes).expect("a file");
+    tiny_model::overflow(&sandbox.work().join("tiny"), "model.layers.1.mlp.down_proj.weight");
     let run = sandbox.run(&["score", "data.jsonl", "--model", "tiny"]).code(0).evidence();
     let reason = run[0].reason.as_deref().unwrap_or_default();
     assert_eq!(run[0].status, ragscope::evidence::Status::Error, "{reason}");

@@ -1,7 +1,7 @@
 //! Heads of detectors, and the stores that they are trained from.
 
 use ragscope::detect::{AnswerHead, ModelIdentity, ModelShape, TokenHead};
-use ragscope::inspect::evaluation::{FeatureStore, LabelledAnswer, StoreHeader};
+use ragscope::laboratory::{FeatureStore, LabelledAnswer, StoreHeader};
 use ragscope::metrics::Random;
 use ragscope::model::StateLayer;
 use ragscope::reading::{LayerStates, LookbackMass, Trace};

@@ -164,12 +164,12 @@ impl Terminal {
                 // A terminal whose program has ended reads as its end or as an error.
                 let count = reader.read(&mut buffer).unwrap_or(0);
                 let mut received = locked(&shared.0);
-                received.add(&buffer[..count]);
                 let answers = answers(&buffer[..count], page.as_deref());
                 if !answers.is_empty() {
                     let mut keys = locked(&answering);
                     let _ = keys.write_all(&answers).and_then(|()| keys.flush());
                 }
+                received.add(&buffer[..count]);
                 shared.1.notify_all();
                 if count == 0 {
                     return;
@@ -184,7 +184,7 @@ impl Terminal {
         terminal.write_all(keys.as_bytes()).and_then(|()| terminal.flush()).expect("the terminal takes keys");
     }
 
-    /// Waits until the screen is as `wanted` says.
+    /// Waits until the screen is as `wanted` says, at the end of a frame as a terminal shows it.
     #[track_caller]
     pub fn wait(&self, what: &str, wanted: impl Fn(&vt100::Screen) -> bool) {
         self.wait_received(what, |received| wanted(received.parser.screen()));

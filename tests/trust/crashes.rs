@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use ragscope::data::Dataset;
 use ragscope::evidence::{Evidence, parse_line};
-use ragscope::inspect::evaluation::FeatureStore;
+use ragscope::laboratory::FeatureStore;
 use ragscope::metrics::Random;
 use serde_json::json;
 
