@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ragscope::data::{Dataset, OpenOptions, Row};
 use ragscope::evidence::{Evidence, Status};
-use ragscope::inspect::evaluation::FeatureStore;
-use ragscope::inspect::{Detectors, Inspector, Message, OnError, Plan, extract, run, store_header};
+use ragscope::inspect::{Detectors, Inspector, Message, Plan, run};
+use ragscope::laboratory::{FeatureSet, FeatureStore, OnError, extract, store_header};
 use ragscope::model::{CacheDirectory, LanguageModel, ModelLocation, StateLayer};
 use ragscope::reading::{ReadAnswer, Reader, ReadingError, Trace};
 use sandbox::{Sandbox, tiny_model};
@@ -245,7 +245,7 @@ fn features_are_stored_in_order_and_an_interrupted_extraction_goes_on_where_it_s
     let extracted = |name: &str, cancel_after: usize| {
         let mut store = FeatureStore::open(
             &sandbox.work().join(name),
-            &store_header(&model, &dataset).expect("a model of text"),
+            &store_header(&model, &dataset, FeatureSet::Laboratory).expect("a model of text"),
         )
         .expect("a store");
         let cancel = AtomicBool::new(false);

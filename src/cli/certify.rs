@@ -270,7 +270,8 @@ fn write_calibration(
     dataset: &Dataset,
     artefact: &CalibrationArtefact,
 ) -> Outcome<PathBuf> {
-    let json = artefact.to_json().map_err(Failure::input)? + "\n";
+    let json = artefact.to_json().map_err(Failure::input)?;
+    let json = crate::text::escaped_json(&json).into_owned() + "\n";
     let path = arguments.output.clone().unwrap_or_else(|| {
         let name: String = dataset
             .name

@@ -1,6 +1,6 @@
 //! A data set named on the command line, with what the user says about its layout.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -56,6 +56,11 @@ impl LayoutArguments {
 }
 
 impl DataArguments {
+    /// A further data set of a command, in a layout that is recognised.
+    pub fn of(path: &Path) -> Self {
+        Self { data: path.to_owned(), layout: LayoutArguments::default() }
+    }
+
     /// Opens it row by row where it is too large to be held and can be read so.
     pub fn open_rows(&self) -> Outcome<Opened> {
         match DatasetStream::open(&self.data, &self.layout.options()?).map_err(Failure::input)? {

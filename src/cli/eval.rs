@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::detect::MlpSettings;
-use crate::inspect::evaluation::{
-    EvaluationSettings, FeaturePool, Protocol, ScoreCache, TokenMethod, evaluate,
+use crate::laboratory::{
+    EvaluationSettings, FeaturePool, FeatureSet, Protocol, ScoreCache, TokenMethod, evaluate,
 };
 
 use super::data_set::DataArguments;
@@ -42,7 +42,8 @@ pub struct EvalArguments {
 
 /// Extracts features (once), cross-validates, prints the tables.
 pub fn run(shared: &Shared, arguments: &EvalArguments) -> Outcome {
-    let features = super::features::extract(shared, &arguments.data, &arguments.features)?;
+    let features =
+        super::features::extract(shared, &arguments.data, &arguments.features, FeatureSet::default())?;
     let folds = features.folds(arguments.folds, arguments.seed);
     let Features { store, .. } = features;
     let mlp = MlpSettings { seed: arguments.seed, ..MlpSettings::default() };
@@ -62,7 +63,8 @@ pub fn run(shared: &Shared, arguments: &EvalArguments) -> Outcome {
         evaluate(&pool, &protocol, &settings, &mut ScoreCache::default(), &mut |step| output::tell(step))
             .map_err(Failure::input)?;
     let text = if arguments.json {
-        serde_json::to_string_pretty(&report).map_err(Failure::input)? + "\n"
+        let json = serde_json::to_string_pretty(&report).map_err(Failure::input)?;
+        crate::text::escaped_json(&json).into_owned() + "\n"
     } else if arguments.markdown {
         report.to_markdown()
     } else {

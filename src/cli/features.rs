@@ -9,9 +9,12 @@ use sha2::{Digest, Sha256};
 
 use crate::data::{Dataset, Row, grouped_folds};
 use crate::evidence::{AnnotationFile, merge_labels};
-use crate::inspect::evaluation::FeatureStore;
-use crate::inspect::{Corpus, OnError, RetrieverKind, store_header};
+use crate::inspect::{Corpus, RetrieverKind};
+use crate::laboratory::{
+    EvaluationError, FeatureSet, FeatureStore, OnError, extract as extract_features, store_header,
+};
 use crate::model::{CacheDirectory, LanguageModel, ModelLocation};
+use crate::retrieval::RetrievalError;
 
 use super::data_set::DataArguments;
 use super::models::cache_directory;
@@ -88,8 +91,13 @@ fn keep_passages(dataset: &mut Dataset, most: usize) -> usize {
     cut
 }
 
-/// Opens data and model, reads what is not in the store yet.
-pub fn extract(shared: &Shared, data: &DataArguments, arguments: &FeatureArguments) -> Outcome<Features> {
+/// Opens data and model, reads what is not in the store of this set of features yet.
+pub fn extract(
+    shared: &Shared,
+    data: &DataArguments,
+    arguments: &FeatureArguments,
+    features: FeatureSet,
+) -> Outcome<Features> {
     let placement = shared.placement()?;
     let mut dataset = data.open()?;
     if let Some(path) = &arguments.annotations {
@@ -99,8 +107,11 @@ pub fn extract(shared: &Shared, data: &DataArguments, arguments: &FeatureArgumen
     let cache = cache_directory()?;
     let location = ModelLocation::parse(shared.model.as_deref(), &cache).map_err(Failure::model)?;
     let model = LanguageModel::open_on(&location, &cache, placement).map_err(Failure::model)?;
-    let mut header = store_header(&model, &dataset).map_err(Failure::model)?;
+    let mut header = store_header(&model, &dataset, features).map_err(Failure::model)?;
     let mut suffix = placement.suffix().to_owned();
+    if features == FeatureSet::CortexSwitches {
+        suffix = format!("-cortex-switches{suffix}");
+    }
     if let (Some(most), true) = (arguments.passages, cut > 0) {
         output::tell(&format!(
             "read with their first {most} passages: {cut} of {} records",
@@ -123,7 +134,7 @@ pub fn extract(shared: &Shared, data: &DataArguments, arguments: &FeatureArgumen
     let bar = progress_bar("answers read");
     let started = Instant::now();
     let tokens_before = store.token_count();
-    let done = crate::inspect::extract(
+    let done = extract_features(
         &dataset,
         &model,
         corpus.as_ref(),
@@ -141,7 +152,12 @@ pub fn extract(shared: &Shared, data: &DataArguments, arguments: &FeatureArgumen
             bar.set_message(format!("answers read, {rate:.0} tokens/s"));
         },
     )
-    .map_err(failure_of)?;
+    .map_err(|error| match error {
+        EvaluationError::Model(_) | EvaluationError::Retrieval(RetrievalError::Encoder(_)) => {
+            Failure::model(error)
+        }
+        error => Failure::input(error),
+    })?;
     bar.finish_and_clear();
     if cancelled(&cancel) {
         return Err(Failure::Interrupted);

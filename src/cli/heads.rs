@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use crate::detect::{AnswerFeatures, AnswerHeadCard, ModelIdentity, TokenHeadCard, signals_of};
+use crate::detect::{AnswerFeatures, AnswerHeadCard, FeatureBlock, ModelIdentity, TokenHeadCard, signals_of};
 use crate::inspect::{HeadFiles, HeadSource, SHIPPED_HEADS, identity_at};
 use crate::model::ModelLocation;
 use crate::text::{visible_line, visible_path};
@@ -149,7 +149,8 @@ impl Heads {
 
 /// What a reading must keep, in words.
 fn needs(token: &TokenHeadCard, answer: &AnswerHeadCard) -> Vec<String> {
-    let mut needs: Vec<String> = crate::detect::layers_of(&token.blocks)
+    let pooled = token.blocks.iter().any(|block| matches!(block, FeatureBlock::PooledResidual { .. }));
+    let mut needs: Vec<String> = crate::detect::layers_of(&token.blocks, 0)
         .into_iter()
         .map(|layer| {
             format!("hidden states of {}, with and without references", crate::detect::layer_name(layer))
@@ -157,6 +158,7 @@ fn needs(token: &TokenHeadCard, answer: &AnswerHeadCard) -> Vec<String> {
         .collect();
     let signals = signals_of(&token.blocks);
     for (kept, words) in [
+        (pooled, "the attention among answer tokens of every layer"),
         (signals.divergence, "the next-token distributions with and without references"),
         (signals.self_attention, "the attention of every token on itself"),
         (signals.information_contribution, "the information contribution of every layer"),

@@ -7,12 +7,12 @@ use std::time::Instant;
 use clap::{Args, ValueEnum};
 
 use crate::detect::MlpSettings;
-use crate::inspect::evaluation::{
-    EvaluationReport, EvaluationSettings, FeaturePool, FeatureStore, MoreTraining, Protocol, ScoreCache,
-    evaluate,
+use crate::laboratory::{
+    EvaluationReport, EvaluationSettings, FeaturePool, FeatureSet, FeatureStore, MoreTraining, Protocol,
+    ScoreCache, StoreHeader, evaluate,
 };
 
-use super::data_set::{DataArguments, LayoutArguments};
+use super::data_set::DataArguments;
 use super::features::{FeatureArguments, Features};
 use super::{Failure, Outcome, Shared, output};
 
@@ -23,6 +23,9 @@ pub struct LabArguments {
     data: DataArguments,
     #[command(flatten)]
     features: FeatureArguments,
+    /// What is compared
+    #[arg(long, value_enum, default_value_t = Compared::Detectors)]
+    compare: Compared,
     /// Train on all of DATA and judge on this data set; thresholds come from out-of-fold scores of DATA
     #[arg(long, value_name = "OTHER")]
     test: Option<PathBuf>,
@@ -49,6 +52,36 @@ pub struct LabArguments {
     force: bool,
 }
 
+/// What is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Compared {
+    /// Every detector of the papers and our own
+    Detectors,
+    /// What usually helps where labels are few, each against the shipped recipe: principal components, a linear head,
+    /// stronger regularisation, seeds, layers, the asymmetric chain
+    Recipes,
+    /// The switches of CORTEX, one at a time (layer, norm, c, attention of eq. 5, scale); the answers are read once
+    /// more for features of their own
+    Switches,
+}
+
+impl Compared {
+    const fn features(self) -> FeatureSet {
+        match self {
+            Self::Detectors | Self::Recipes => FeatureSet::Laboratory,
+            Self::Switches => FeatureSet::CortexSwitches,
+        }
+    }
+
+    fn settings(self, header: &StoreHeader, mlp: &MlpSettings) -> EvaluationSettings {
+        match self {
+            Self::Detectors => EvaluationSettings::laboratory(header, mlp),
+            Self::Recipes => EvaluationSettings::recipes(header, mlp),
+            Self::Switches => EvaluationSettings::cortex_switches(header, mlp),
+        }
+    }
+}
+
 /// How a data set is divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Splits {
@@ -63,7 +96,8 @@ enum Splits {
 /// Extracts features (once), trains every detector (each once; an interrupted run goes on), prints and writes the
 /// tables.
 pub fn run(shared: &Shared, arguments: &LabArguments) -> Outcome {
-    let main = super::features::extract(shared, &arguments.data, &arguments.features)?;
+    let main =
+        super::features::extract(shared, &arguments.data, &arguments.features, arguments.compare.features())?;
     let folds = main.folds(arguments.folds, arguments.seed);
     let features = arguments.features.in_cache();
     let others: Vec<(String, FeatureStore)> = arguments
@@ -71,8 +105,9 @@ pub fn run(shared: &Shared, arguments: &LabArguments) -> Outcome {
         .iter()
         .chain(&arguments.also_train)
         .map(|path| {
-            let data = DataArguments { data: path.clone(), layout: LayoutArguments::default() };
-            let Features { store, .. } = super::features::extract(shared, &data, &features)?;
+            let data = DataArguments::of(path);
+            let Features { store, .. } =
+                super::features::extract(shared, &data, &features, arguments.compare.features())?;
             Ok((short_name(path), store))
         })
         .collect::<Outcome<_>>()?;
@@ -81,7 +116,7 @@ pub fn run(shared: &Shared, arguments: &LabArguments) -> Outcome {
     let protocol = protocol(&pool, &folds, arguments).map_err(Failure::input)?;
     output::tell(&protocol.kind().sentence());
     let mlp = MlpSettings { seed: arguments.seed, ..MlpSettings::default() };
-    let mut settings = EvaluationSettings::laboratory(pool.header(), &mlp);
+    let mut settings = arguments.compare.settings(pool.header(), &mlp);
     settings.seed = arguments.seed;
     settings.only.clone_from(&arguments.methods);
     let first = 1 + usize::from(arguments.test.is_some());
@@ -113,7 +148,7 @@ fn protocol(
     pool: &FeaturePool<'_>,
     folds: &[usize],
     arguments: &LabArguments,
-) -> Result<Protocol, crate::inspect::evaluation::EvaluationError> {
+) -> Result<Protocol, crate::laboratory::EvaluationError> {
     let official = match arguments.splits {
         Splits::Auto => Protocol::has_official_splits(pool),
         Splits::Official => true,
@@ -150,7 +185,8 @@ fn short_name(path: &Path) -> String {
 }
 
 fn files(report: &EvaluationReport) -> Outcome<Vec<(String, String)>> {
-    let json = serde_json::to_string_pretty(report).map_err(Failure::input)? + "\n";
+    let json = serde_json::to_string_pretty(report).map_err(Failure::input)?;
+    let json = crate::text::escaped_json(&json).into_owned() + "\n";
     let mut files = vec![("lab.json".to_owned(), json), ("tables.md".to_owned(), report.to_markdown())];
     files.extend(report.curves.iter().cloned());
     Ok(files)

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::detect::{AnswerFeatures, CortexSettings, FeatureBlock, MlpSettings};
-use crate::inspect::evaluation::{
-    EvaluationSettings, FeaturePool, StoreHeader, TokenClassifier, train_answer_head, train_token_head,
+use crate::laboratory::{
+    EvaluationSettings, FeaturePool, FeatureSet, StoreHeader, TokenClassifier, train_answer_head,
+    train_token_head,
 };
 use crate::reading::StateLayer;
 
@@ -21,6 +22,9 @@ pub struct TrainArguments {
     data: DataArguments,
     #[command(flatten)]
     features: FeatureArguments,
+    /// Train on this data set as well; thresholds and figures come from DATA alone; may be given several times
+    #[arg(long, value_name = "MORE")]
+    also_train: Vec<PathBuf>,
     /// Folder for token.safetensors, answer.safetensors and card.md
     #[arg(long, short, value_name = "FOLDER")]
     output: PathBuf,
@@ -87,9 +91,18 @@ const PAPER_C: f64 = 1.0;
 
 /// Extracts features (once), trains both heads, writes them with their card.
 pub fn run(shared: &Shared, arguments: &TrainArguments) -> Outcome {
-    let features = super::features::extract(shared, &arguments.data, &arguments.features)?;
+    let extract = |data: &DataArguments, features: &FeatureArguments| {
+        super::features::extract(shared, data, features, FeatureSet::Laboratory)
+    };
+    let features = extract(&arguments.data, &arguments.features)?;
     let folds = features.folds(arguments.folds, arguments.seed);
     let Features { store, dataset } = features;
+    let in_cache = arguments.features.in_cache();
+    let others: Vec<Features> = arguments
+        .also_train
+        .iter()
+        .map(|path| extract(&DataArguments::of(path), &in_cache))
+        .collect::<Outcome<_>>()?;
     let settings =
         EvaluationSettings { seed: arguments.seed, ..EvaluationSettings::standard(store.header()) };
     let layer = match arguments.layer {
@@ -99,7 +112,8 @@ pub fn run(shared: &Shared, arguments: &TrainArguments) -> Outcome {
     let with_residual = matches!(arguments.cortex, CortexFeatures::DifferenceAndResidual);
     let blocks: Vec<FeatureBlock> = CortexSettings { layer, with_residual, renormalised: false }.blocks();
     let mlp = arguments.perceptron.settings(arguments.seed);
-    let pool = FeaturePool::of(&store);
+    let stores = std::iter::once(&store).chain(others.iter().map(|other| &other.store)).collect();
+    let pool = FeaturePool::new(stores).map_err(Failure::input)?;
     let mut progress = |step: &str| output::tell(step);
     let token = train_token_head(
         &pool,

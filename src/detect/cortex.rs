@@ -54,14 +54,31 @@ pub fn difference(trace: &Trace, layer: StateLayer) -> Result<Vec<f32>, DetectEr
 /// token i (its own row) to the earlier answer token j, softmax over ALL keys; divided by their sum only
 /// when `renormalised`.
 pub fn residual(trace: &Trace, layer: StateLayer, renormalised: bool) -> Result<Vec<f32>, DetectError> {
-    let states = layer_states(trace, layer)?;
-    let differences = difference(trace, layer)?;
-    let (tokens, width) = (trace.token_ids.len(), trace.hidden_size);
-    let mut residuals = differences.clone();
-    if tokens == 0 || width == 0 {
-        return Ok(residuals);
+    let attention = &layer_states(trace, layer)?.answer_attention;
+    Ok(residual_by(&difference(trace, layer)?, attention, trace, renormalised))
+}
+
+/// Eq. 6 with the attention of eq. 5 averaged over the heads of ALL blocks, not of the one that made the state: [T, d].
+///
+/// The trace must hold the states of every block.
+pub fn pooled_residual(trace: &Trace, layer: StateLayer) -> Result<Vec<f32>, DetectError> {
+    let mut attention = vec![0.0_f32; trace.token_ids.len() * trace.token_ids.len()];
+    let share = 1.0 / trace.layers.max(1) as f32;
+    for block in 1..=trace.layers {
+        let own = &layer_states(trace, StateLayer::Block(block))?.answer_attention;
+        attention.iter_mut().zip(own).for_each(|(sum, weight)| *sum += weight * share);
     }
-    let rows = residuals.chunks_exact_mut(width).zip(states.answer_attention.chunks_exact(tokens));
+    Ok(residual_by(&difference(trace, layer)?, &attention, trace, false))
+}
+
+/// Eq. 6 for one matrix of attention, [T, T].
+fn residual_by(differences: &[f32], attention: &[f32], trace: &Trace, renormalised: bool) -> Vec<f32> {
+    let (tokens, width) = (trace.token_ids.len(), trace.hidden_size);
+    let mut residuals = differences.to_vec();
+    if tokens == 0 || width == 0 {
+        return residuals;
+    }
+    let rows = residuals.chunks_exact_mut(width).zip(attention.chunks_exact(tokens));
     for (token, (residual, attention)) in rows.enumerate() {
         let weights = &attention[..token];
         let sum: f32 = weights.iter().sum();
@@ -73,7 +90,7 @@ pub fn residual(trace: &Trace, layer: StateLayer, renormalised: bool) -> Result<
             }
         }
     }
-    Ok(residuals)
+    residuals
 }
 
 /// The states of one layer, with their sizes checked.
@@ -144,6 +161,19 @@ mod tests {
     fn renormalised_weights_sum_to_one_over_earlier_answer_tokens() {
         // c_2 = D_2 - D_1; c_3 = D_3 - .4 D_1 - .6 D_2.
         close(&residual(&small(), StateLayer::Block(1), true).unwrap(), &[1.0, 2.0, 1.0, 1.0, -1.6, -0.6]);
+    }
+
+    #[test]
+    fn pooled_attention_is_the_mean_of_every_block_and_needs_them_all() {
+        let mut trace = small();
+        trace.layers = 2;
+        let message = pooled_residual(&trace, StateLayer::Block(1)).unwrap_err().to_string();
+        assert!(message.contains("block-2"), "{message}");
+        let mut second = LayerStates { layer: StateLayer::Block(2), ..trace.states[0].clone() };
+        second.answer_attention = vec![0.1, 0.0, 0.0, 0.1, 0.2, 0.0, 0.0, 0.1, 0.1];
+        trace.states.push(second);
+        // Means: (.3) for token 2, (.1, .2) for token 3: c_2 = D_2 - .3 D_1; c_3 = D_3 - .1 D_1 - .2 D_2.
+        close(&pooled_residual(&trace, StateLayer::Block(1)).unwrap(), &[1.0, 2.0, 1.7, 2.4, -0.5, 1.2]);
     }
 
     #[test]

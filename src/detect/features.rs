@@ -25,6 +25,11 @@ pub enum FeatureBlock {
         /// Whether the attention of eq. 5 is renormalised over the earlier answer tokens.
         renormalised: bool,
     },
+    /// c with the attention of eq. 5 averaged over the heads of all blocks: [T, d].
+    PooledResidual {
+        /// Layer of the states.
+        layer: StateLayer,
+    },
     /// The hidden state with references (SAPLMA): [T, d].
     State {
         /// Layer of the states.
@@ -49,10 +54,13 @@ pub enum FeatureBlock {
     InformationContribution,
 }
 
-/// The layers whose hidden states these blocks need, each once, in order.
+/// The layers whose hidden states these blocks need of a model of `depth` decoder blocks, each once, in order.
 #[must_use]
-pub fn layers_of(blocks: &[FeatureBlock]) -> Vec<StateLayer> {
+pub fn layers_of(blocks: &[FeatureBlock], depth: usize) -> Vec<StateLayer> {
     let mut layers: Vec<StateLayer> = blocks.iter().filter_map(|block| block.layer()).collect();
+    if blocks.iter().any(|block| matches!(block, FeatureBlock::PooledResidual { .. })) {
+        layers.extend((1..=depth).map(StateLayer::Block));
+    }
     layers.sort_unstable();
     layers.dedup();
     layers
@@ -97,7 +105,10 @@ impl FeatureBlock {
     #[must_use]
     pub const fn width(self, shape: ModelShape) -> usize {
         match self {
-            Self::Difference { .. } | Self::Residual { .. } | Self::State { .. } => shape.hidden_size,
+            Self::Difference { .. }
+            | Self::Residual { .. }
+            | Self::PooledResidual { .. }
+            | Self::State { .. } => shape.hidden_size,
             Self::ContextRatio | Self::WindowedContextRatio | Self::LogChunkMass => {
                 shape.layers * shape.heads
             }
@@ -116,11 +127,14 @@ impl FeatureBlock {
         }
     }
 
-    /// The layer whose hidden states it needs, if any.
+    /// The layer whose hidden states it is made of, if any.
     #[must_use]
     pub const fn layer(self) -> Option<StateLayer> {
         match self {
-            Self::Difference { layer } | Self::Residual { layer, .. } | Self::State { layer } => Some(layer),
+            Self::Difference { layer }
+            | Self::Residual { layer, .. }
+            | Self::PooledResidual { layer }
+            | Self::State { layer } => Some(layer),
             _ => None,
         }
     }
@@ -136,6 +150,7 @@ impl FeatureBlock {
             Self::Residual { layer, renormalised: true } => {
                 format!("residual-renormalised-{}", cortex::layer_name(layer))
             }
+            Self::PooledResidual { layer } => format!("residual-pooled-{}", cortex::layer_name(layer)),
             Self::State { layer } => format!("state-{}", cortex::layer_name(layer)),
             Self::ContextRatio => "context-ratio".to_owned(),
             Self::WindowedContextRatio => "windowed-context-ratio".to_owned(),
@@ -153,6 +168,7 @@ impl FeatureBlock {
         let values = match self {
             Self::Difference { layer } => cortex::difference(trace, layer)?,
             Self::Residual { layer, renormalised } => cortex::residual(trace, layer, renormalised)?,
+            Self::PooledResidual { layer } => cortex::pooled_residual(trace, layer)?,
             Self::State { layer } => cortex::layer_states(trace, layer)?.with_references.clone(),
             Self::ContextRatio => lookback::context_ratios(trace)?,
             Self::LogChunkMass => lookback::log_chunk_mass(trace)?,

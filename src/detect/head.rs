@@ -104,7 +104,7 @@ impl TokenHead {
     /// The layers whose hidden states a reading must keep for this head.
     #[must_use]
     pub fn layers(&self) -> Vec<StateLayer> {
-        layers_of(&self.card.blocks)
+        layers_of(&self.card.blocks, self.card.model.shape.layers)
     }
 
     /// First 16 hexadecimal digits of the SHA-256 of its file.

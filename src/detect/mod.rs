@@ -9,6 +9,7 @@
 //! | `lookback` | look-back ratios of DRAG and their reductions |
 //! | `standardisation`, `mlp`, `mlp_training` | the perceptron of CORTEX eq. 7 |
 //! | `sparse_autoencoder` | the dictionary of RAGLens, and which of its features tell the label |
+//! | `principal_components` | features projected on the directions in which they vary most |
 //! | `logistic_regression`, `minimiser` | scikit-learn's logistic regression, L-BFGS |
 //! | `card`, `head`, `answer_head` | trained heads as files that name their model |
 //! | `smoothing` | label-persistence smoothing |
@@ -27,6 +28,7 @@ mod lookback;
 mod minimiser;
 mod mlp;
 mod mlp_training;
+mod principal_components;
 mod smoothing;
 mod spans;
 mod sparse_autoencoder;
@@ -37,7 +39,7 @@ pub(crate) mod synthetic;
 
 pub use answer_head::{AnswerFeatures, AnswerHead, AnswerHeadCard, answer_vector};
 pub use card::{Making, ModelIdentity, TextIdentity};
-pub use cortex::{CortexSettings, difference, layer_name, residual};
+pub use cortex::{CortexSettings, difference, layer_name, pooled_residual, residual};
 pub use detector::{Detector, NegativeLogLikelihood};
 pub use error::DetectError;
 pub use features::{BlockValues, FeatureBlock, FeatureRows, MEMORY_LIMIT, ModelShape, layers_of, signals_of};
@@ -50,6 +52,7 @@ pub use lookback::{
 };
 pub use mlp::Mlp;
 pub use mlp_training::MlpSettings;
+pub use principal_components::PrincipalComponents;
 pub use smoothing::{CLIP, Chain, answer_score, smooth};
 pub use spans::{DisplayUnit, TokenSpan, display_units, flagged_spans, spans_of_units, unit_scores};
 pub use sparse_autoencoder::{SparseAutoencoder, SparseAutoencoderSettings};

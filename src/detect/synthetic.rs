@@ -41,20 +41,26 @@ pub(crate) fn trace(planted: &Planted) -> Trace {
     let shift = |token: usize| {
         if planted.shifted.get(token).copied().unwrap_or(false) { planted.strength } else { 0.0 }
     };
-    let states = [StateLayer::Block(1), StateLayer::FinalNorm].map(|layer| {
-        let without_references: Vec<f32> = (0..tokens * hidden_size).map(|_| noise()).collect();
-        let with_references = without_references
-            .iter()
-            .enumerate()
-            .map(|(at, value)| {
-                value + noise() + if at % hidden_size == 0 { shift(at / hidden_size) } else { 0.0 }
-            })
-            .collect();
-        let answer_attention = (0..tokens * tokens)
-            .map(|at| if at % tokens <= at / tokens { 0.3 / (at / tokens + 1) as f32 } else { 0.0 })
-            .collect();
-        LayerStates { layer, with_references, without_references, answer_attention }
-    });
+    let mut states = [StateLayer::Block(1), StateLayer::FinalNorm]
+        .map(|layer| {
+            let without_references: Vec<f32> = (0..tokens * hidden_size).map(|_| noise()).collect();
+            let with_references = without_references
+                .iter()
+                .enumerate()
+                .map(|(at, value)| {
+                    value + noise() + if at % hidden_size == 0 { shift(at / hidden_size) } else { 0.0 }
+                })
+                .collect();
+            let answer_attention = (0..tokens * tokens)
+                .map(|at| if at % tokens <= at / tokens { 0.3 / (at / tokens + 1) as f32 } else { 0.0 })
+                .collect();
+            LayerStates { layer, with_references, without_references, answer_attention }
+        })
+        .to_vec();
+    // The later blocks show what the last state shows.
+    for block in 2..=layers {
+        states.push(LayerStates { layer: StateLayer::Block(block), ..states[1].clone() });
+    }
     let mut chunk_mass = Vec::new();
     let mut prompt_mass = Vec::new();
     for token in 0..tokens {
@@ -76,7 +82,7 @@ pub(crate) fn trace(planted: &Planted) -> Trace {
         layers,
         heads,
         hidden_size,
-        states: states.to_vec(),
+        states,
         log_prob_with: (0..tokens).map(|_| -1.0 - noise().abs()).collect(),
         log_prob_without: (0..tokens).map(|_| -2.0 - noise().abs()).collect(),
         entropy_with: (0..tokens).map(|_| 1.0 + noise().abs()).collect(),

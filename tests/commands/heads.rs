@@ -181,6 +181,68 @@ fn training_on_one_class_or_on_too_few_sources_says_what_is_missing() {
 }
 
 #[test]
+fn further_data_join_the_training_of_heads_and_are_named_on_the_card() {
+    let sandbox = tiny();
+    let mut more = labelled(7);
+    for answer in &mut more {
+        let text = answer["answer"].as_str().expect("an answer").replace("leaves", "starts");
+        answer["answer"] = json!(text);
+    }
+    sandbox.write_lines("more.jsonl", &more);
+    train(&sandbox, "tiny", "alone");
+    let with_more = ["train", "data.jsonl", "--also-train", "more.jsonl", "--model", "tiny"];
+    sandbox.run(&[&with_more[..], &["--folds", "3", "--output", "both"]].concat()).code(0);
+    let training = |name: &str| {
+        sandbox.run(&["heads", "show", name, "--model", "tiny", "--json"]).code(0).json()["token"]["training"]
+            .clone()
+    };
+    let (alone, both) = (training("alone"), training("both"));
+    assert_eq!((&alone["answers"], &alone["also_trained_on"]), (&json!("12"), &Value::Null));
+    assert_eq!(both["answers"], json!("26"));
+    let named = both["also_trained_on"].as_str().unwrap_or_default();
+    assert!(named.starts_with("more (") && named.ends_with("14 answers)"), "{both}");
+    assert_eq!(alone["data_hash"], both["data_hash"], "figures are those of the first data");
+    sandbox
+        .run(&["train", "data.jsonl", "--also-train", "gone.jsonl", "--model", "tiny", "--output", "h"])
+        .code(3)
+        .complains(&["gone.jsonl"]);
+}
+
+#[test]
+fn an_answer_whose_reading_is_not_finite_is_named_with_its_layer_and_left_out_or_ends_the_run() {
+    let sandbox = tiny();
+    tiny_model::overflow(&sandbox.work().join("tiny"), "model.layers.1.mlp.down_proj.weight");
+    let run = |on_error: &str| {
+        sandbox.run(&["train", "data.jsonl", "--model", "tiny", "--on-error", on_error, "--output", "h"])
+    };
+    run("stop").code(3).complains(&["row 0, id answer-0", "block 2", "not finite", "--on-error skip"]);
+    run("skip").code(3).complains(&[
+        "12 answers or records left out",
+        "left out: row 0, id answer-0",
+        "no labelled answer that could be read",
+    ]);
+    assert!(!sandbox.work().join("h").exists(), "heads of nothing");
+}
+
+#[test]
+fn the_laboratory_compares_recipes_and_the_switches_of_cortex() {
+    let sandbox = tiny();
+    let lab = |compared: &str, methods: &str| {
+        let common = ["lab", "data.jsonl", "--model", "tiny", "--folds", "3", "--compare", compared];
+        sandbox.run(&[&common[..], &["--methods", methods]].concat()).code(0)
+    };
+    lab("recipes", "regularised;asymmetric chain;linear head").prints(&[
+        "linear head, smoothed",
+        "asymmetric chain",
+        "Differences, paired over resamples of sources",
+    ]);
+    let switches = lab("switches", "final-norm").prints(&["D + c, final-norm, renormalised"]);
+    assert!(switches.stderr.contains("read 12 answers"), "features of its own: {switches}");
+    let again = lab("switches", "final-norm");
+    assert!(!again.stderr.contains("read 12 answers") && again.stdout == switches.stdout, "{again}");
+}
+
+#[test]
 fn the_laboratory_compares_detectors_and_writes_its_files_once() {
     let sandbox = tiny();
     let lab = |more: &[&str]| {

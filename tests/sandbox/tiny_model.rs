@@ -41,6 +41,20 @@ pub fn write(folder: &Path) {
     write("tokenizer_config.json", template.to_string().as_bytes());
 }
 
+/// Fills one tensor of a model that [`write`] wrote with the largest number, so that its layer overflows.
+pub fn overflow(folder: &Path, tensor: &str) {
+    let path = folder.join("model.safetensors");
+    let mut bytes = std::fs::read(&path).expect("the tiny weights");
+    let length = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes")) as usize;
+    let header: Value = serde_json::from_slice(&bytes[8..8 + length]).expect("JSON");
+    let place = &header[tensor]["data_offsets"];
+    let (from, to) = (place[0].as_u64().expect("a place"), place[1].as_u64().expect("a place"));
+    for number in bytes[8 + length + from as usize..8 + length + to as usize].chunks_exact_mut(4) {
+        number.copy_from_slice(&f32::MAX.to_le_bytes());
+    }
+    std::fs::write(&path, bytes).expect("a file");
+}
+
 /// Numbers between -0.02 and 0.02 that are the same everywhere.
 fn embedding(count: usize) -> Vec<u8> {
     (0..count as u64)

@@ -8,6 +8,7 @@ use crate::detect::{spans_of_units, unit_scores};
 use crate::metrics::{RankingSample, SpanOverlap, bootstrap_intervals, expected_calibration_error, ranking};
 
 use super::ground::{Ground, Grounds};
+use super::smoothed::Smoothed;
 use super::{EvaluationSettings, GeneratorFigures, MethodRow, RankingEstimate, SpanFigures};
 
 /// Average precision and AUROC with intervals from the same resamples of sources.
@@ -26,21 +27,21 @@ pub(super) fn estimate(
     RankingEstimate { average_precision, auroc }
 }
 
-/// All figures of one method on the judged answers. `scores`: raw, one per scored token; `answer_scores`: raw scores
-/// of the judged answers where they are not the highest token score.
+/// All figures of one method on the judged answers. `scores`: raw, one per scored token, and `after` smoothing;
+/// `answer_scores`: raw scores of the judged answers where they are not the highest token score.
 pub(super) fn method_row(
     name: &str,
     grounds: &Grounds,
     scores: &[f64],
+    after: &Smoothed,
     answer_scores: Option<Vec<f64>>,
     settings: &EvaluationSettings,
 ) -> MethodRow {
     let ground = &grounds.judged;
-    let smoothed_of_all = grounds.scored.smoothed(scores, settings.rho);
-    let smoothed = grounds.of_judged(&smoothed_of_all);
+    let smoothed = grounds.of_judged(&after.tokens);
     let scores = &grounds.of_judged(scores);
     let answers_raw = answer_scores.unwrap_or_else(|| ground.highest(scores));
-    let answers_smoothed = ground.highest(&ground.smoothed(scores, settings.rho_answer));
+    let answers_smoothed = &after.answers;
     let tokens = |scores: &[f64]| estimate(&ground.token_labels, scores, ground.source_of_token(), settings);
     let answers = |scores: &[f64]| estimate(&ground.inconsistent, scores, &ground.source_of, settings);
     let by_generator = ground
@@ -70,10 +71,10 @@ pub(super) fn method_row(
         tokens_raw: tokens(scores),
         tokens_smoothed: tokens(&smoothed),
         answers_raw: answers(&answers_raw),
-        answers_smoothed: answers(&answers_smoothed),
+        answers_smoothed: answers(answers_smoothed),
         calibration_error_raw: expected_calibration_error(&ground.token_labels, scores),
         calibration_error_smoothed: expected_calibration_error(&ground.token_labels, &smoothed),
-        spans: span_figures(grounds, &smoothed_of_all),
+        spans: span_figures(grounds, &after.tokens),
         by_generator,
     }
 }

@@ -1,13 +1,15 @@
-//! How well detectors do, over cached features: by grouped cross-validation, on a data set's own splits, or on another
-//! data set; and heads trained on all answers.
+//! How well detectors do on labelled answers, over features kept once: by grouped cross-validation, on a data set's own
+//! splits, or on another data set; and heads trained on all answers.
 //!
 //! | file | holds |
 //! |---|---|
+//! | `extraction` | every labelled answer read once, its features into a store |
 //! | `store`, `store_answer`, `store_header`, `store_shard` | the feature store on disk: extraction happens once |
 //! | `pool` | several stores side by side |
 //! | `protocol` | who trains, who chooses, who is judged |
-//! | `method` | what is compared: features and classifier of each row |
+//! | `method`, `variants` | what is compared: features and classifier of each row |
 //! | `scoring` | token scores by the rounds of a protocol |
+//! | `smoothed` | scores after smoothing |
 //! | `ground` | labels and sources of the answers that are scored and judged |
 //! | `token_measures` | token, answer and span figures of one method |
 //! | `lookback_measures` | answer factuality from look-back ratios, C fixed and tuned |
@@ -28,6 +30,7 @@ mod comparison;
 mod curves;
 mod error;
 mod evaluate;
+mod extraction;
 mod fitted;
 mod ground;
 mod llm_check;
@@ -39,6 +42,7 @@ mod protocol;
 mod report;
 mod score_cache;
 mod scoring;
+mod smoothed;
 mod store;
 mod store_answer;
 mod store_header;
@@ -49,10 +53,12 @@ mod table;
 mod temper;
 mod token_measures;
 mod training;
+mod variants;
 
 pub use comparison::{Comparison, ComparisonRow, Stage};
 pub use error::EvaluationError;
 pub use evaluate::{EvaluationSettings, MoreTraining, evaluate};
+pub use extraction::{Extraction, ExtractionProgress, OnError, extract, store_header};
 pub use lookback_groups::{Group, GroupCell, GroupMatrix};
 pub use method::{TokenClassifier, TokenMethod};
 pub use pool::{FeaturePool, LoadedFeatures};
@@ -64,5 +70,5 @@ pub use report::{
 pub use score_cache::ScoreCache;
 pub use store::{FeatureStore, LoadedBlock};
 pub use store_answer::{LabelledAnswer, StoredAnswer};
-pub use store_header::StoreHeader;
+pub use store_header::{FeatureSet, StoreHeader};
 pub use training::{train_answer_head, train_token_head};

@@ -74,7 +74,11 @@ pub(super) fn filled_as(folder: &Path, examples: &[(LabelledAnswer, Trace)], nam
     written(folder, &header, &renamed)
 }
 
-fn written(folder: &Path, header: &StoreHeader, examples: &[(LabelledAnswer, Trace)]) -> FeatureStore {
+pub(super) fn written(
+    folder: &Path,
+    header: &StoreHeader,
+    examples: &[(LabelledAnswer, Trace)],
+) -> FeatureStore {
     let mut store = FeatureStore::open(folder, header).unwrap();
     for (label, trace) in examples {
         store.append(label, trace).unwrap();

@@ -1,20 +1,18 @@
 use super::super::synthetic_store::{examples, filled, filled_as, folds};
 use super::super::{FeatureStore, TokenClassifier, train_answer_head, train_token_head};
 use super::*;
-use crate::detect::{AnswerHead, CortexSettings, TokenHead};
+use crate::detect::{AnswerHead, Chain, CortexSettings, TokenHead};
 use crate::metrics::Random;
 use crate::reading::StateLayer;
 
+/// A perceptron that six features are enough for.
+fn quick() -> MlpSettings {
+    MlpSettings { hidden: vec![16], batch: 256, epochs: 15, learning_rate: 5e-3, ..MlpSettings::default() }
+}
+
 fn settings(store: &FeatureStore) -> EvaluationSettings {
-    let mlp = MlpSettings {
-        hidden: vec![16],
-        batch: 256,
-        epochs: 15,
-        learning_rate: 5e-3,
-        ..MlpSettings::default()
-    };
     EvaluationSettings {
-        methods: TokenMethod::thorough(store.header(), &mlp),
+        methods: TokenMethod::thorough(store.header(), &quick()),
         resamples: 200,
         lookback_c: vec![0.01, 1.0],
         ..EvaluationSettings::standard(store.header())
@@ -31,7 +29,7 @@ fn by_folds(
     evaluate(&pool, &protocol, settings, &mut ScoreCache::default(), &mut |_| {})
 }
 
-fn row<'a>(report: &'a EvaluationReport, name: &str) -> &'a crate::inspect::evaluation::MethodRow {
+fn row<'a>(report: &'a EvaluationReport, name: &str) -> &'a crate::laboratory::MethodRow {
     report.rows.iter().find(|row| row.name == name).unwrap_or_else(|| panic!("no row {name}"))
 }
 
@@ -185,15 +183,8 @@ fn heads_trained_on_a_store_score_as_its_features_promise_and_come_back_from_byt
     let folds = folds(&store, 3);
     let settings = settings(&store);
     let pool = FeaturePool::of(&store);
-    let mlp = MlpSettings {
-        hidden: vec![16],
-        batch: 256,
-        epochs: 10,
-        learning_rate: 5e-3,
-        ..MlpSettings::default()
-    };
     let blocks = CortexSettings { layer: StateLayer::Block(1), ..CortexSettings::default() }.blocks();
-    let classifier = TokenClassifier::Mlp(mlp);
+    let classifier = TokenClassifier::Mlp(quick());
     let train =
         || train_token_head(&pool, &folds, "cortex", &blocks, &classifier, &settings, &mut |_| {}).unwrap();
     let head = train();
@@ -220,15 +211,8 @@ fn heads_trained_on_a_store_score_as_its_features_promise_and_come_back_from_byt
 /// Few and fast rows.
 fn two_rows(header: &StoreHeader) -> EvaluationSettings {
     let layer = StateLayer::Block(1);
-    let mlp = MlpSettings {
-        hidden: vec![16],
-        batch: 256,
-        epochs: 15,
-        learning_rate: 5e-3,
-        ..MlpSettings::default()
-    };
-    let [difference, _] = TokenMethod::cortex(layer, &mlp);
-    let members = vec![(vec![FeatureBlock::Difference { layer }], TokenClassifier::Mlp(mlp))];
+    let [difference, _] = TokenMethod::cortex(layer, &quick());
+    let members = vec![(vec![FeatureBlock::Difference { layer }], TokenClassifier::Mlp(quick()))];
     let tempered = TokenMethod::Ensemble { name: "tempered".to_owned(), members, tempered: true };
     EvaluationSettings {
         methods: vec![TokenMethod::NegativeLogLikelihood, difference, tempered],
@@ -240,7 +224,7 @@ fn two_rows(header: &StoreHeader) -> EvaluationSettings {
 }
 
 /// Thirty training, ten choosing, and the remaining test answers; `flipped`: test labels turned round.
-fn split_examples(flipped: bool) -> Vec<(crate::inspect::evaluation::LabelledAnswer, crate::reading::Trace)> {
+fn split_examples(flipped: bool) -> Vec<(crate::laboratory::LabelledAnswer, crate::reading::Trace)> {
     let mut examples = examples(80, 2.0);
     for (number, (label, _)) in examples.iter_mut().enumerate() {
         let split = ["train", "dev", "test"][usize::from(number >= 30) + usize::from(number >= 40)];
@@ -343,6 +327,68 @@ fn further_training_data_add_rows_and_leave_the_others_and_the_judged_answers_as
     assert_eq!(report.lookback.iter().filter(|row| row.name.ends_with(" + more")).count(), 2);
     let text = report.to_text();
     assert!(text.contains("were trained on 60 further answers"), "{text}");
+}
+
+#[test]
+fn the_asymmetric_chain_is_fitted_to_the_training_labels_of_each_round_and_changes_only_what_is_smoothed() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = filled(folder.path(), &examples(30, 0.3));
+    let [difference, _] = TokenMethod::cortex(StateLayer::Block(1), &quick());
+    let fitted = TokenMethod::FittedChain { name: "asymmetric".to_owned(), of: Box::new(difference.clone()) };
+    let settings = EvaluationSettings { methods: vec![difference, fitted], ..two_rows(store.header()) };
+    let (pool, folds) = (FeaturePool::of(&store), folds(&store, 3));
+    let protocol = Protocol::cross_validation(&pool, &folds).unwrap();
+    let mut steps = Vec::new();
+    let report = evaluate(&pool, &protocol, &settings, &mut ScoreCache::default(), &mut |step| {
+        steps.push(step.to_owned());
+    });
+    let report = report.unwrap();
+    let (plain, own) = (row(&report, "D, block-1"), row(&report, "asymmetric"));
+    assert_eq!((&own.tokens_raw, &own.answers_raw), (&plain.tokens_raw, &plain.answers_raw));
+    assert_ne!(own.tokens_smoothed, plain.tokens_smoothed);
+    assert_ne!(own.answers_smoothed, plain.answers_smoothed);
+    assert!(!steps.iter().any(|step| step.contains("asymmetric: fold")), "trained once for both rows");
+
+    let grounds = Grounds::new(&pool, &protocol);
+    let scores: Vec<f64> = (0..grounds.scored.tokens()).map(|at| (at % 10) as f64 / 10.0).collect();
+    let after = Smoothed::fitted(&pool, &protocol, &grounds, &scores);
+    for (number, answer) in pool.answers().iter().enumerate() {
+        let others: Vec<Vec<bool>> = pool
+            .answers()
+            .iter()
+            .zip(&folds)
+            .filter(|(_, fold)| **fold != folds[number])
+            .map(|(other, _)| other.token_labels())
+            .collect();
+        let wanted = Chain::fit(others.iter().map(Vec::as_slice)).posterior(&scores[answer.tokens()]);
+        assert_eq!(after.tokens[answer.tokens()], wanted);
+        assert_eq!(after.answers[number], wanted.iter().copied().fold(0.0, f64::max));
+    }
+}
+
+#[test]
+fn a_comparison_that_was_interrupted_goes_on_and_ends_with_the_figures_of_one_that_was_not() {
+    let (folder, scores) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let store = filled(folder.path(), &examples(30, 2.0));
+    let (pool, folds) = (FeaturePool::of(&store), folds(&store, 3));
+    let protocol = Protocol::cross_validation(&pool, &folds).unwrap();
+    let settings = EvaluationSettings { lookback_rows: false, ..two_rows(store.header()) };
+    // Two folds of the first trained row are done when the process dies; it leaves a file it had not finished.
+    let mut before = protocol.clone();
+    before.rounds.truncate(2);
+    let grounds = Grounds::new(&pool, &before);
+    let mut cache = ScoreCache::on_disk(scores.path());
+    token_scores(&pool, &before, &grounds, &settings.methods[1], &mut cache, &mut |_| {}).unwrap();
+    std::fs::write(scores.path().join("unfinished-x.part"), [1, 2, 3]).unwrap();
+
+    let mut steps = Vec::new();
+    let mut cache = ScoreCache::on_disk(scores.path());
+    let mut told = |step: &str| steps.push(step.to_owned());
+    let resumed = evaluate(&pool, &protocol, &settings, &mut cache, &mut told).unwrap();
+    let trained: Vec<&String> = steps.iter().filter(|step| step.contains("D, block-1: fold")).collect();
+    assert_eq!(trained, ["D, block-1: fold 3 of 3"]);
+    let whole = evaluate(&pool, &protocol, &settings, &mut ScoreCache::default(), &mut |_| {}).unwrap();
+    assert_eq!(resumed, whole);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::metrics::Measure;
 use super::ground::Grounds;
 use super::lookback_measures::{AnswerVectors, lookback_row};
 use super::scoring::token_scores;
+use super::smoothed::Smoothed;
 use super::token_measures::{best_threshold, method_row};
 use super::{
     EvaluationError, EvaluationSettings, FeaturePool, LoadedFeatures, Protocol, ScoreCache, TokenClassifier,
@@ -38,7 +39,8 @@ pub fn train_token_head(
         classifier: classifier.clone(),
     };
     let scores = token_scores(pool, &protocol, &grounds, &method, &mut ScoreCache::default(), progress)?;
-    let row = method_row(name, &grounds, &scores, None, settings);
+    let after = Smoothed::symmetric(&grounds, &scores, settings);
+    let row = method_row(name, &grounds, &scores, &after, None, settings);
     progress(&format!("{name}: all answers"));
     let loaded = LoadedFeatures::load(pool, blocks)?;
     let features = loaded.rows()?;

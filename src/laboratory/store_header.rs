@@ -16,6 +16,16 @@ use super::EvaluationError;
 const FORMAT: u32 = 2;
 pub(super) const HEADER: &str = "header.json";
 
+/// Which features a store keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FeatureSet {
+    /// Those of every detector of the laboratory, and of heads.
+    #[default]
+    Laboratory,
+    /// Those that CORTEX's switches choose between.
+    CortexSwitches,
+}
+
 /// What a store was made from; a store with another header is stale.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StoreHeader {
@@ -61,14 +71,31 @@ impl StoreHeader {
             FeatureBlock::SelfAttention,
             FeatureBlock::InformationContribution,
         ]);
-        Self {
-            format: FORMAT,
-            model,
-            data_hash: data_hash.into(),
-            blocks,
-            chunk_blocks: 10,
-            settings: BTreeMap::new(),
+        Self::keeping(model, data_hash.into(), blocks)
+    }
+
+    /// What CORTEX's switches choose between: D and c at half and three quarters of the depth, before and after the
+    /// final norm; c with attention renormalised, and c with attention of all blocks.
+    #[must_use]
+    pub fn cortex_switches(model: ModelIdentity, data_hash: impl Into<String>) -> Self {
+        let [last, deep] = Self::default_layers(model.shape.layers);
+        let [middle, before_norm] =
+            [model.shape.layers / 2, model.shape.layers].map(|block| StateLayer::Block(block.max(1)));
+        let mut blocks = Vec::new();
+        for layer in [last, deep, middle, before_norm] {
+            let own =
+                [FeatureBlock::Difference { layer }, FeatureBlock::Residual { layer, renormalised: false }];
+            blocks.extend(own.into_iter().filter(|block| !blocks.contains(block)).collect::<Vec<_>>());
         }
+        for layer in [last, deep] {
+            blocks.push(FeatureBlock::Residual { layer, renormalised: true });
+            blocks.push(FeatureBlock::PooledResidual { layer });
+        }
+        Self::keeping(model, data_hash.into(), blocks)
+    }
+
+    fn keeping(model: ModelIdentity, data_hash: String, blocks: Vec<FeatureBlock>) -> Self {
+        Self { format: FORMAT, model, data_hash, blocks, chunk_blocks: 10, settings: BTreeMap::new() }
     }
 
     /// The layers evaluated by default: after the final norm (the paper), and the block at three quarters
@@ -81,7 +108,7 @@ impl StoreHeader {
     /// The layers whose hidden states a reading must keep for this store.
     #[must_use]
     pub fn layers(&self) -> Vec<StateLayer> {
-        layers_of(&self.blocks)
+        layers_of(&self.blocks, self.model.shape.layers)
     }
 
     pub(super) fn answer_features(&self) -> [AnswerFeatures; 2] {

@@ -11,6 +11,7 @@ use super::comparison::{StageScores, compare};
 use super::ground::{Ground, Grounds};
 use super::lookback_measures::{lookback_row, row_name};
 use super::scoring::{negative_log_likelihoods, token_scores};
+use super::smoothed::Smoothed;
 use super::temper::tempered;
 use super::token_measures::method_row;
 use super::{
@@ -34,6 +35,8 @@ pub struct EvaluationSettings {
     pub curves: Vec<String>,
     /// Names of the rows whose smoothed scores are certified by risk control.
     pub certified: Vec<String>,
+    /// Whether there are rows of answer factuality from look-back ratios.
+    pub lookback_rows: bool,
     /// Whether answer-level rows of other papers are added.
     pub published_answer_rows: bool,
     /// Whether look-back ratios are also trained on one group and tested on another.
@@ -88,8 +91,7 @@ impl EvaluationSettings {
     /// Compares every row after more training with the row without it, and our own ones with the shipped detector.
     #[must_use]
     pub fn comparing_training(mut self, header: &StoreHeader) -> Self {
-        let deep = layer_name(StateLayer::Block((header.model.shape.layers * 3 / 4).max(1)));
-        let shipped = format!("D + c, {deep}, regularised");
+        let shipped = TokenMethod::shipped(header, &MlpSettings::default()).name().to_owned();
         self.comparisons.clear();
         let own: Vec<String> = self
             .methods
@@ -151,6 +153,7 @@ impl EvaluationSettings {
             rho_answer: 0.93,
             lookback_c: vec![1e-3, 1e-2, 1e-1, 1.0, 10.0],
             comparisons: Vec::new(),
+            lookback_rows: true,
             published_answer_rows: false,
             group_matrices: false,
             only: Vec::new(),
@@ -215,14 +218,18 @@ pub fn evaluate(
                 method if method.averages() => Some(ground.mean(&grounds.of_judged(&scores))),
                 _ => None,
             };
-            rows.push(method_row(&name, &grounds, &scores, answer_scores, settings));
+            let after = match method {
+                TokenMethod::FittedChain { .. } => Smoothed::fitted(pool, protocol, &grounds, &scores),
+                _ => Smoothed::symmetric(&grounds, &scores, settings),
+            };
+            rows.push(method_row(&name, &grounds, &scores, &after, answer_scores, settings));
             let drawn = settings.curves.iter().chain(&settings.certified).any(|named| *named == name);
             for stage in [Stage::Raw, Stage::Smoothed] {
                 let asked = (name.clone(), stage);
                 let pairs = &settings.comparisons;
                 let compared = pairs.iter().any(|pair| pair.first == asked || pair.second == asked);
                 if compared || (drawn && stage == Stage::Smoothed) {
-                    staged.push((asked, stage_scores(ground, &grounds.of_judged(&scores), stage, settings)));
+                    staged.push((asked, stage_scores(&grounds, &scores, &after, stage)));
                 }
             }
         }
@@ -233,7 +240,8 @@ pub fn evaluate(
             for tuned in [false, true] {
                 let name = row_name(features, tuned);
                 // Tuning is the slowest of all rows; a comparison of trainings does without.
-                if !settings.wants(&name) || (tuned && !suffix.is_empty()) {
+                let wanted = settings.lookback_rows && settings.wants(&name);
+                if !wanted || (tuned && !suffix.is_empty()) {
                     continue;
                 }
                 let name = name + suffix;
@@ -367,13 +375,15 @@ fn highlighting_row(
     })
 }
 
-fn stage_scores(ground: &Ground, scores: &[f64], stage: Stage, settings: &EvaluationSettings) -> StageScores {
+fn stage_scores(grounds: &Grounds, scores: &[f64], after: &Smoothed, stage: Stage) -> StageScores {
     match stage {
-        Stage::Raw => StageScores { tokens: scores.to_vec(), answers: ground.highest(scores) },
-        Stage::Smoothed => StageScores {
-            tokens: ground.smoothed(scores, settings.rho),
-            answers: ground.highest(&ground.smoothed(scores, settings.rho_answer)),
-        },
+        Stage::Raw => {
+            let tokens = grounds.of_judged(scores);
+            StageScores { answers: grounds.judged.highest(&tokens), tokens }
+        }
+        Stage::Smoothed => {
+            StageScores { tokens: grounds.of_judged(&after.tokens), answers: after.answers.clone() }
+        }
     }
 }
 

@@ -3,7 +3,8 @@
 use half::f16;
 
 use crate::detect::{
-    BlockValues, DetectError, FeatureRows, LogisticSettings, Mlp, SparseAutoencoder, TokenModel,
+    BlockValues, DetectError, FeatureRows, LogisticSettings, Mlp, PrincipalComponents, SparseAutoencoder,
+    TokenModel,
 };
 use crate::metrics::auroc;
 
@@ -11,6 +12,8 @@ use super::{EvaluationError, TokenClassifier};
 
 /// Dictionary features that `RAGLens` keeps.
 const KEPT_FEATURES: usize = 1000;
+/// Of the directions that the search for principal components starts from; where it ends does not depend on them.
+const PROJECTION_SEED: u64 = 42;
 
 /// A fitted classifier.
 pub(super) enum Fitted {
@@ -29,6 +32,8 @@ pub(super) enum Fitted {
         chosen: Vec<usize>,
         mlp: Mlp,
     },
+    /// A classifier of principal components.
+    PrincipalComponents { projection: PrincipalComponents, head: Box<Fitted> },
 }
 
 impl TokenClassifier {
@@ -54,6 +59,14 @@ impl TokenClassifier {
                 let own: Vec<bool> = rows.iter().map(|&row| labels[row]).collect();
                 let mlp = Mlp::train(&dense, &own, &(0..rows.len()).collect::<Vec<_>>(), mlp)?;
                 Ok(Fitted::Dictionary { autoencoder: Box::new(trained), chosen, mlp })
+            }
+            Self::PrincipalComponents { components, head } => {
+                let projection = PrincipalComponents::fit(features, rows, *components, PROJECTION_SEED)?;
+                let values = projection.project(features, rows)?;
+                let dense = FeatureRows::new(vec![(BlockValues::F32(&values), projection.count())])?;
+                let own: Vec<bool> = rows.iter().map(|&row| labels[row]).collect();
+                let head = head.fit(&dense, &own, &(0..rows.len()).collect::<Vec<_>>())?;
+                Ok(Fitted::PrincipalComponents { projection, head: Box::new(head) })
             }
         }
     }
@@ -81,6 +94,11 @@ impl Fitted {
                     all.extend(mlp.probabilities(&dense, &(0..rows.len()).collect::<Vec<_>>())?);
                 }
                 Ok(all)
+            }
+            Self::PrincipalComponents { projection, head } => {
+                let values = projection.project(features, rows)?;
+                let dense = FeatureRows::new(vec![(BlockValues::F32(&values), projection.count())])?;
+                head.probabilities(&dense, &(0..rows.len()).collect::<Vec<_>>())
             }
         }
     }

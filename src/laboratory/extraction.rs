@@ -3,18 +3,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::data::{Dataset, Example, Row};
-use crate::detect::{ModelIdentity, ModelShape, TextIdentity, signals_of};
-use crate::model::{
-    CacheDirectory, LanguageModel, ModelConfig, ModelError, ModelLocation, ModelSummary, ModelTextError,
-    StateLayer, TextModel,
-};
-use crate::reading::{Reader, prompt_form};
+use crate::detect::signals_of;
+use crate::inspect::{Corpus, MOST_TOGETHER, identity, same_prompt};
+use crate::model::{LanguageModel, ModelError};
+use crate::reading::Reader;
 use crate::text::visible_line;
 
-use super::InspectError;
-use super::corpus::Corpus;
-use super::evaluation::{EvaluationError, FeatureStore, LabelledAnswer, StoreHeader};
-use super::shared_prompt::{MOST_TOGETHER, same_prompt};
+use super::{EvaluationError, FeatureSet, FeatureStore, LabelledAnswer, StoreHeader};
 
 /// What happens to an answer that cannot be read or whose features are not finite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -50,45 +45,21 @@ pub struct Extraction {
     pub cancelled: bool,
 }
 
-/// Who a model is, for heads and stores.
-///
-/// # Errors
-/// A tokenizer that cannot tokenise.
-pub fn identity(model: &LanguageModel) -> Result<ModelIdentity, ModelError> {
-    Ok(identity_of(&model.text, model.decoder.config())?)
-}
-
-/// Who the model at `location` is, from its headers, tokenizer and template; no weights are loaded.
-///
-/// # Errors
-/// What cannot be opened.
-pub fn identity_at(location: &ModelLocation, cache: &CacheDirectory) -> Result<ModelIdentity, ModelError> {
-    let summary = ModelSummary::of(location)?;
-    Ok(identity_of(&TextModel::open(location, cache)?, &summary.config)?)
-}
-
-fn identity_of(text: &TextModel, config: &ModelConfig) -> Result<ModelIdentity, ModelTextError> {
-    let fingerprint = text.fingerprint()?;
-    Ok(ModelIdentity {
-        name: text.facts.name.clone(),
-        hash: text.facts.short_hash().to_owned(),
-        shape: ModelShape { layers: config.layers, heads: config.heads, hidden_size: config.hidden_size },
-        text: Some(TextIdentity {
-            tokenizer: fingerprint.tokenizer,
-            template: fingerprint.template,
-            prompt: prompt_form(),
-        }),
-    })
-}
-
-/// The header of a store for `dataset` read by `model`: states after the final norm and at three
-/// quarters of the depth.
+/// The header of a store for `dataset` read by `model`, with the features of one set.
 ///
 /// # Errors
 /// As [`identity`].
-pub fn store_header(model: &LanguageModel, dataset: &Dataset) -> Result<StoreHeader, ModelError> {
+pub fn store_header(
+    model: &LanguageModel,
+    dataset: &Dataset,
+    features: FeatureSet,
+) -> Result<StoreHeader, ModelError> {
     let layers = StoreHeader::default_layers(model.decoder.config().layers);
-    let mut header = StoreHeader::new(identity(model)?, dataset.hash.clone(), &layers);
+    let (identity, hash) = (identity(model)?, dataset.hash.clone());
+    let mut header = match features {
+        FeatureSet::Laboratory => StoreHeader::new(identity, hash, &layers),
+        FeatureSet::CortexSwitches => StoreHeader::cortex_switches(identity, hash),
+    };
     header.settings.insert("data".to_owned(), dataset.name.clone());
     Ok(header)
 }
@@ -108,10 +79,9 @@ pub fn extract(
     store: &mut FeatureStore,
     cancel: &AtomicBool,
     progress: &mut dyn FnMut(ExtractionProgress),
-) -> Result<Extraction, InspectError> {
+) -> Result<Extraction, EvaluationError> {
     let mut done = Extraction::default();
-    let layers: Vec<StateLayer> = layers_of(store);
-    let mut reader = Reader::new(model, layers).keeping(signals_of(&store.header().blocks));
+    let mut reader = Reader::new(model, store.header().layers()).keeping(signals_of(&store.header().blocks));
     let mut labelled: Vec<(&Example, &str)> = dataset
         .rows
         .iter()
@@ -155,7 +125,7 @@ pub fn extract(
                     match store.append(&label, &read.trace) {
                         Ok(()) => Ok(read.trace.token_ids.len()),
                         Err(EvaluationError::Detect(error)) => Err(error.to_string()),
-                        Err(error) => return Err(error.into()),
+                        Err(error) => return Err(error),
                     }
                 }
                 Err(error) => Err(error.to_string()),
@@ -169,7 +139,7 @@ pub fn extract(
                     let reason = format!("row {}, id {}: {error}", example.row, visible_line(&example.id));
                     if on_error == OnError::Stop {
                         store.save()?;
-                        return Err(EvaluationError::Unreadable { reason }.into());
+                        return Err(EvaluationError::Unreadable { reason });
                     }
                     done.left_out.push(reason);
                 }
@@ -193,12 +163,4 @@ fn labelled_answer(key: String, example: &Example, answer: &str) -> LabelledAnsw
         gold_spans: example.gold_spans.iter().flatten().map(|span| span.range.clone()).collect(),
         inconsistent: example.labelled_inconsistent().unwrap_or(false),
     }
-}
-
-fn layers_of(store: &FeatureStore) -> Vec<StateLayer> {
-    let mut layers: Vec<StateLayer> =
-        store.header().blocks.iter().filter_map(|block| block.layer()).collect();
-    layers.sort_unstable();
-    layers.dedup();
-    layers
 }

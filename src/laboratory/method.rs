@@ -27,6 +27,13 @@ pub enum TokenClassifier {
         /// What reads its features.
         mlp: MlpSettings,
     },
+    /// Another classifier on the first principal components of the training tokens.
+    PrincipalComponents {
+        /// How many.
+        components: usize,
+        /// What reads them.
+        head: Box<TokenClassifier>,
+    },
 }
 
 impl TokenClassifier {
@@ -47,7 +54,9 @@ impl TokenClassifier {
                 let model = LogisticRegression::fit_rows(features, labels, rows, &standardisation, settings)?;
                 Ok(TokenModel::Logistic { model, standardisation })
             }
-            Self::BestColumn(_) | Self::Dictionary { .. } => Err(EvaluationError::NoHead),
+            Self::BestColumn(_) | Self::Dictionary { .. } | Self::PrincipalComponents { .. } => {
+                Err(EvaluationError::NoHead)
+            }
         }
     }
 }
@@ -81,6 +90,14 @@ pub enum TokenMethod {
         /// folds.
         tempered: bool,
     },
+    /// Another row, smoothed by the chain that the labels of its own training answers have (stay probabilities inside
+    /// and outside a span, prior) instead of the paper's symmetric one, for tokens and for the answer.
+    FittedChain {
+        /// Name in the table.
+        name: String,
+        /// What is smoothed.
+        of: Box<TokenMethod>,
+    },
 }
 
 impl TokenMethod {
@@ -91,7 +108,7 @@ impl TokenMethod {
             Self::Control(_) => "generator + position control",
             Self::NegativeLogLikelihood => "NLL",
             Self::LexicalSupport => "lexical support control",
-            Self::Trained { name, .. } | Self::Ensemble { name, .. } => name,
+            Self::Trained { name, .. } | Self::Ensemble { name, .. } | Self::FittedChain { name, .. } => name,
         }
     }
 
@@ -245,10 +262,11 @@ impl TokenMethod {
     }
 
     /// The stored blocks it reads.
-    fn blocks(&self) -> Vec<FeatureBlock> {
+    pub(super) fn blocks(&self) -> Vec<FeatureBlock> {
         match self {
             Self::Trained { blocks, .. } => blocks.clone(),
             Self::Ensemble { members, .. } => members.iter().flat_map(|member| member.0.clone()).collect(),
+            Self::FittedChain { of, .. } => of.blocks(),
             Self::NegativeLogLikelihood => vec![FeatureBlock::Likelihood],
             Self::LexicalSupport => vec![FeatureBlock::LexicalSupport],
             Self::Control(_) => Vec::new(),

@@ -1,5 +1,7 @@
 //! Token scores by the rounds of a protocol: every token is scored by a model that saw nothing of its source.
 
+use serde::Serialize;
+
 use crate::detect::{BlockValues, DetectError, FeatureBlock, FeatureRows};
 
 use super::ground::Grounds;
@@ -40,6 +42,13 @@ pub(super) fn token_scores(
             }
             Ok(sum.into_iter().map(|sum| sum / members.len().max(1) as f64).collect())
         }
+        TokenMethod::FittedChain { name, of } => {
+            let mut renamed = |step: &str| match step.strip_prefix(of.name()) {
+                Some(rest) => progress(&format!("{name}{rest}")),
+                None => progress(step),
+            };
+            token_scores(pool, protocol, grounds, of, cache, &mut renamed)
+        }
         TokenMethod::Trained { name, blocks, classifier } => {
             trainer.scores(blocks, classifier, name, cache, progress)
         }
@@ -57,6 +66,7 @@ struct Trainer<'a> {
 }
 
 impl Trainer<'_> {
+    /// Of a detector that reads stored blocks.
     fn scores(
         &mut self,
         blocks: &[FeatureBlock],
@@ -65,22 +75,17 @@ impl Trainer<'_> {
         cache: &mut ScoreCache,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Vec<f64>, EvaluationError> {
-        let (pool, protocol) = (self.pool, self.protocol);
-        let mut all = vec![0.0; self.grounds.scored.tokens()];
-        for (number, round) in protocol.rounds.iter().enumerate() {
-            let scores = cache.scores(&(blocks, classifier), pool, round, || {
-                if self.loaded.as_ref().is_none_or(|(own, _)| own != blocks) {
-                    self.loaded = None;
-                    self.loaded = Some((blocks.to_vec(), LoadedFeatures::load(pool, blocks)?));
-                }
-                let labels = self.labels.get_or_insert_with(|| pool.token_labels());
-                let Some((_, features)) = &self.loaded else { return Ok(Vec::new()) };
-                progress(&format!("{told}: {}", round.name));
-                fit_and_score(pool, protocol, number, labels, &features.rows()?, classifier)
-            })?;
-            self.put(round, &scores, &mut all);
-        }
-        Ok(all)
+        let pool = self.pool;
+        self.by_rounds(&(blocks, classifier), cache, |own, round| {
+            if own.loaded.as_ref().is_none_or(|(loaded, _)| loaded != blocks) {
+                own.loaded = None;
+                own.loaded = Some((blocks.to_vec(), LoadedFeatures::load(pool, blocks)?));
+            }
+            let labels = own.labels.get_or_insert_with(|| pool.token_labels());
+            let Some((_, features)) = &own.loaded else { return Ok(Vec::new()) };
+            progress(&format!("{told}: {}", round.name));
+            fit_and_score(pool, round, labels, &features.rows()?, classifier)
+        })
     }
 
     fn control(
@@ -90,16 +95,27 @@ impl Trainer<'_> {
         cache: &mut ScoreCache,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Vec<f64>, EvaluationError> {
-        let (pool, protocol) = (self.pool, self.protocol);
+        let pool = self.pool;
         let (values, width, generators) = control_features(pool);
         let features = FeatureRows::new(vec![(BlockValues::F32(&values), width)])?;
-        let labels = self.labels.get_or_insert_with(|| pool.token_labels()).clone();
+        self.by_rounds(&("control", &generators, classifier), cache, |own, round| {
+            progress(&format!("{told}: {}", round.name));
+            let labels = own.labels.get_or_insert_with(|| pool.token_labels());
+            fit_and_score(pool, round, labels, &features, classifier)
+        })
+    }
+
+    /// The scores of every round, known or computed, where its answers stand.
+    fn by_rounds(
+        &mut self,
+        method: &impl Serialize,
+        cache: &mut ScoreCache,
+        mut compute: impl FnMut(&mut Self, &Round) -> Result<Vec<f64>, EvaluationError>,
+    ) -> Result<Vec<f64>, EvaluationError> {
+        let (pool, protocol) = (self.pool, self.protocol);
         let mut all = vec![0.0; self.grounds.scored.tokens()];
-        for (number, round) in protocol.rounds.iter().enumerate() {
-            let scores = cache.scores(&("control", &generators, classifier), pool, round, || {
-                progress(&format!("{told}: {}", round.name));
-                fit_and_score(pool, protocol, number, &labels, &features, classifier)
-            })?;
+        for round in &protocol.rounds {
+            let scores = cache.scores(method, pool, round, || compute(self, round))?;
             self.put(round, &scores, &mut all);
         }
         Ok(all)
@@ -120,13 +136,11 @@ impl Trainer<'_> {
 
 fn fit_and_score(
     pool: &FeaturePool<'_>,
-    protocol: &Protocol,
-    number: usize,
+    round: &Round,
     labels: &[bool],
     features: &FeatureRows<'_>,
     classifier: &TokenClassifier,
 ) -> Result<Vec<f64>, EvaluationError> {
-    let round = &protocol.rounds[number];
     let train = pool.tokens_of(&round.train);
     let model = classifier.fit(features, labels, &train).map_err(|error| match error {
         EvaluationError::Detect(DetectError::OneClass { rows, positives }) => {
