@@ -24,6 +24,7 @@
 //! | [`metrics`] | ranking, calibration and span measures, bootstrap |
 //! | [`evidence`] | the record, its reader and writer, [`evidence::decide`] |
 //! | [`inspect`] | the pipeline: the only room that calls several others in order |
+//! | [`laboratory`] | detectors compared on labelled answers, heads trained: features kept once, folds by source |
 //! | [`report`] | HTML, Markdown, JSON from evidence and thresholds |
 //! | [`tui`] | the terminal inspector |
 //! | [`cli`] | one file per command |
@@ -39,6 +40,7 @@ pub mod detect;
 pub mod disk;
 pub mod evidence;
 pub mod inspect;
+pub mod laboratory;
 pub mod metrics;
 pub mod model;
 pub mod reading;

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ragscope::data::{Dataset, OpenOptions, Row};
 use ragscope::evidence::{Evidence, Status};
-use ragscope::inspect::evaluation::{FeatureSet, FeatureStore};
-use ragscope::inspect::{Detectors, Inspector, Message, OnError, Plan, extract, run, store_header};
+use ragscope::inspect::{Detectors, Inspector, Message, Plan, run};
+use ragscope::laboratory::{FeatureSet, FeatureStore, OnError, extract, store_header};
 use ragscope::model::{CacheDirectory, LanguageModel, ModelLocation, StateLayer};
 use ragscope::reading::{ReadAnswer, Reader, ReadingError, Trace};
 use sandbox::{Sandbox, tiny_model};

@@ -17,6 +17,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("detect", &["reading", "metrics", "model"]),
     ("evidence", &["data", "certify", "detect"]),
     ("inspect", &["data", "metrics", "certify", "retrieval", "model", "reading", "detect", "evidence"]),
+    // `inspect` for passages retrieved and answers grouped as a run does.
+    ("laboratory", &["data", "metrics", "certify", "retrieval", "model", "reading", "detect", "inspect"]),
     // `detect` for the rules that join tokens to display units and spans: one rule, every face.
     ("report", &["evidence", "certify", "detect"]),
     ("tui", &["evidence", "report", "inspect", "certify", "detect"]),
@@ -35,6 +37,7 @@ const NEVER: &[(&str, &[&str])] = &[
     ("detect", &["tantivy", "tokenizers", "ratatui", "clap"]),
     ("evidence", &["candle_core", "candle_nn", "tantivy", "tokenizers", "ratatui", "clap"]),
     ("inspect", &["tantivy", "tokenizers", "ratatui", "clap"]),
+    ("laboratory", &["tantivy", "tokenizers", "ratatui", "clap"]),
     ("report", &["candle_core", "candle_nn", "tantivy", "tokenizers", "ratatui", "clap"]),
     ("tui", &["candle_core", "candle_nn", "tantivy", "tokenizers", "clap", "crossterm"]),
 ];
@@ -339,8 +342,8 @@ fn files_are_written_whole_and_only_the_known_streams_are_not() {
         "model/pip.rs",
         "cli/log.rs",
         "evidence/annotations/file.rs",
-        "inspect/evaluation/store_shard.rs",
-        "inspect/evaluation/store.rs",
+        "laboratory/store_shard.rs",
+        "laboratory/store.rs",
     ];
     let mut offences = Vec::new();
     for file in rust_files(&source()) {

@@ -39,7 +39,7 @@ find . -mindepth 1 \( -type f -o -type d \) ! -iname 'LICENSE*' ! -iname 'README
   elif convert "$path"; then
     row "${path#./}" "$said"
   else
-    echo "| \`${path#./}\` | $(tail -n 1 <<<"$said" | sed "s|^ragscope: $path: ||; s|expected one of the layouts .*, found|no known layout, found|" | cut -c1-150 | tr '|' '/')… |" >>"$refused"
+    echo "| \`${path#./}\` | $(tail -n 1 <<<"$said" | sed "s|^ragscope: $path: ||; s|expected one of the layouts .*, found|no known layout, found|" | cut -c1-230 | tr '|' '/')… |" >>"$refused"
   fi
 done
 echo

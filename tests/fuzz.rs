@@ -17,23 +17,42 @@
 
 mod sandbox;
 
+#[path = "fuzz/calibrations.rs"]
+mod calibrations;
+#[path = "fuzz/detectors.rs"]
+mod detectors;
 #[path = "fuzz/engine.rs"]
 mod engine;
+#[path = "fuzz/evidence.rs"]
+mod evidence;
 #[path = "fuzz/gguf.rs"]
 mod gguf;
 #[path = "fuzz/importers.rs"]
 mod importers;
+#[path = "fuzz/kept_by_users.rs"]
+mod kept_by_users;
+#[path = "fuzz/models.rs"]
+mod models;
 #[path = "fuzz/mutation.rs"]
 mod mutation;
-#[path = "fuzz/readers.rs"]
-mod readers;
+#[path = "fuzz/servers.rs"]
+mod servers;
 
 use engine::{Limit, Target};
 
 fn targets() -> Vec<Target> {
-    let mut targets = importers::targets();
-    targets.extend(readers::targets());
-    targets
+    [
+        importers::targets(),
+        models::targets(),
+        evidence::targets(),
+        calibrations::targets(),
+        detectors::targets(),
+        kept_by_users::targets(),
+        servers::targets(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn survives(name: &str) {
@@ -101,6 +120,10 @@ mutated_input_is_survived_by! {
     the_reader_of_configurations: "configuration",
     the_reader_of_encoders: "encoder-config",
     the_reader_of_weights_of_encoders: "encoder-weights",
+    the_reader_of_generation_settings: "generation-config",
+    the_check_of_written_reports: "written-report",
+    answers_of_a_search_server: "search-server",
+    listings_of_the_hub: "hub-listing",
 }
 
 #[test]

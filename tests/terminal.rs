@@ -12,6 +12,8 @@ mod configuration;
 mod endings;
 #[path = "terminal/harness.rs"]
 mod harness;
+#[path = "terminal/marks_of_several.rs"]
+mod marks_of_several;
 #[path = "terminal/measured.rs"]
 mod measured;
 #[path = "terminal/pointer_and_keys.rs"]
@@ -24,7 +26,7 @@ use sandbox::{Sandbox, repository};
 fn the_first_screen_shows_the_run_and_q_gives_the_terminal_back() {
     let run = golden_run();
     let Some(mut terminal) = Terminal::start("first screen", &["open", &run], &[]) else { return };
-    terminal.wait_for("machine-q01");
+    terminal.wait_for_run();
     terminal.wait("a screen of its own", |screen| {
         screen.alternate_screen()
             && screen.hide_cursor()
@@ -46,7 +48,7 @@ fn the_first_screen_shows_the_run_and_q_gives_the_terminal_back() {
 fn keys_move_between_examples_and_spans() {
     let run = golden_run();
     let Some(mut terminal) = Terminal::start("keys", &["open", &run], &[]) else { return };
-    terminal.wait_for(FIRST_QUESTION);
+    terminal.wait_for_run();
     terminal.press("j");
     terminal.wait_for("2/6");
     terminal.wait("the second example", |screen| !screen.contents().contains(FIRST_QUESTION));
@@ -60,7 +62,9 @@ fn keys_move_between_examples_and_spans() {
     // Behind the last span comes the first one again.
     terminal.press("]");
     terminal.wait_for(" 1/48 ");
-    terminal.press("l[");
+    terminal.press("l");
+    terminal.wait_for(" 2/48 ");
+    terminal.press("[");
     terminal.wait_for(" 1/48 ");
     terminal.press("}");
     terminal.wait_for("2/6");
@@ -76,7 +80,7 @@ fn keys_move_between_examples_and_spans() {
 fn a_slider_changes_the_number_of_spans_at_once() {
     let run = golden_run();
     let Some(mut terminal) = Terminal::start("slider", &["open", &run], &[]) else { return };
-    terminal.wait_for("machine-q01");
+    terminal.wait_for_run();
     terminal.press("5j");
     terminal.press("=1\r");
     terminal.wait_for("→ 0 spans");
@@ -93,7 +97,7 @@ fn a_slider_changes_the_number_of_spans_at_once() {
 fn help_opens_and_closes() {
     let run = golden_run();
     let Some(mut terminal) = Terminal::start("help", &["open", &run], &[]) else { return };
-    terminal.wait_for("machine-q01");
+    terminal.wait_for_run();
     terminal.press("?");
     terminal.wait_for("/ searches, q closes");
     terminal.wait_for("next flagged span");
@@ -115,7 +119,7 @@ fn any_size_is_survived_and_the_screen_comes_back() {
     terminal.wait_for_layout();
     terminal.resize(60, 16);
     terminal.wait_for_layout();
-    terminal.wait_for("machine-q01");
+    terminal.wait_for_run();
     terminal.press("j");
     terminal.wait_for("2/6");
     terminal.resize(20, 5);
@@ -133,11 +137,32 @@ fn any_size_is_survived_and_the_screen_comes_back() {
     assert_eq!(terminal.end().0, 0);
 }
 
+/// Both are there when the program looks: neither may wait for the next one.
+#[test]
+fn keys_that_come_together_with_changes_of_size_are_read_at_once() {
+    let run = golden_run();
+    let Some(mut terminal) = Terminal::start("keys and sizes", &["open", &run], &[]) else { return };
+    terminal.wait_for_run();
+    for turn in 0..30 {
+        let columns = COLUMNS + turn % 2 * 5;
+        terminal.change_size(columns, ROWS);
+        terminal.press(if turn % 2 == 0 { "j" } else { "k" });
+        terminal.wait_for(if turn % 2 == 0 { "2/6" } else { "1/6" });
+        terminal.wait_for_layout();
+    }
+    // More keys than are read in one go.
+    terminal.press(&"jk".repeat(1500));
+    terminal.press("j");
+    terminal.wait_for("2/6");
+    terminal.press("q");
+    assert_eq!(terminal.end().0, 0);
+}
+
 #[test]
 fn a_report_at_once_never_replaces_one_that_is_there() {
     let run = golden_run();
     let Some(mut terminal) = Terminal::start("export", &["open", &run], &[]) else { return };
-    terminal.wait_for("machine-q01");
+    terminal.wait_for_run();
     terminal.press("E");
     terminal.wait_for("ragscope-report.html");
     terminal.press("E");
@@ -159,7 +184,7 @@ fn a_report_at_once_never_replaces_one_that_is_there() {
 fn an_export_asks_before_it_replaces_and_says_what_to_do_where_nothing_can_be_written() {
     let run = golden_run();
     let Some(mut terminal) = Terminal::start("export dialog", &["open", &run], &[]) else { return };
-    terminal.wait_for(FIRST_QUESTION);
+    terminal.wait_for_run();
     // The example on the screen as a table.
     terminal.press("e");
     terminal.wait_for("Enter writes");
@@ -225,7 +250,7 @@ fn without_colour_there_is_no_colour_and_still_a_screen() {
         [(vec!["open", &run], vec![("NO_COLOR", "1")]), (vec!["open", &run, "--theme", "mono"], vec![])]
     {
         let Some(mut terminal) = Terminal::start("no colour", &arguments, &variables) else { return };
-        terminal.wait_for("machine-q01");
+        terminal.wait_for_run();
         terminal.wait_for("TRUSTED");
         terminal.press("q");
         let (code, bytes, _) = terminal.end();

@@ -7,6 +7,8 @@ mod sandbox;
 mod crashes;
 #[path = "trust/disks.rs"]
 mod disks;
+#[path = "trust/families.rs"]
+mod families;
 #[path = "trust/offline.rs"]
 mod offline;
 #[path = "trust/order.rs"]

@@ -18,7 +18,7 @@ use crate::metrics::Measure;
 
 use super::data_set::DataArguments;
 use super::models::cache_directory;
-use super::retriever::RetrieverArguments;
+use super::retriever::{GivenScoresArguments, RetrieverArguments};
 use super::session::{failure_of, tell_on_standard_error};
 use super::thresholds::alpha_of;
 use super::{Failure, Outcome, Shared, output};
@@ -44,6 +44,8 @@ pub struct CertifyArguments {
     by: Option<String>,
     #[command(flatten)]
     retriever: RetrieverArguments,
+    #[command(flatten)]
+    given: GivenScoresArguments,
     /// Quantile of wrong-document similarities a correct chunk must reach (0: the document decides; the
     /// paper takes 0.99 for long documents)
     #[arg(long, default_value_t = 0.0)]
@@ -212,7 +214,7 @@ struct Searched {
 /// Retrieves, or takes the passages and scores that came with the data where the user says so or nothing can be searched.
 fn search(dataset: &Dataset, arguments: &CertifyArguments, labels: LabelSettings) -> Outcome<Searched> {
     let settings = arguments.retriever.settings(None)?;
-    let named = arguments.retriever.given_scores.as_deref();
+    let named = arguments.given.given_scores.as_deref();
     let searches = !dataset.documents.is_empty() || matches!(settings.kind, RetrieverKind::Server(_));
     if named.is_some() || !searches {
         let k = arguments.top_k.map_or_else(|| most_passages(dataset), usize::from);
@@ -268,7 +270,8 @@ fn write_calibration(
     dataset: &Dataset,
     artefact: &CalibrationArtefact,
 ) -> Outcome<PathBuf> {
-    let json = artefact.to_json().map_err(Failure::input)? + "\n";
+    let json = artefact.to_json().map_err(Failure::input)?;
+    let json = crate::text::escaped_json(&json).into_owned() + "\n";
     let path = arguments.output.clone().unwrap_or_else(|| {
         let name: String = dataset
             .name

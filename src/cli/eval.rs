@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::detect::MlpSettings;
-use crate::inspect::evaluation::{
+use crate::laboratory::{
     EvaluationSettings, FeaturePool, FeatureSet, Protocol, ScoreCache, TokenMethod, evaluate,
 };
 
@@ -63,7 +63,8 @@ pub fn run(shared: &Shared, arguments: &EvalArguments) -> Outcome {
         evaluate(&pool, &protocol, &settings, &mut ScoreCache::default(), &mut |step| output::tell(step))
             .map_err(Failure::input)?;
     let text = if arguments.json {
-        serde_json::to_string_pretty(&report).map_err(Failure::input)? + "\n"
+        let json = serde_json::to_string_pretty(&report).map_err(Failure::input)?;
+        crate::text::escaped_json(&json).into_owned() + "\n"
     } else if arguments.markdown {
         report.to_markdown()
     } else {

@@ -1,20 +1,26 @@
 //! Features of labelled answers: extracted once, kept in the cache, shared by `eval` and `train`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
+use sha2::{Digest, Sha256};
 
 use crate::data::{Dataset, Row, grouped_folds};
 use crate::evidence::{AnnotationFile, merge_labels};
-use crate::inspect::evaluation::{FeatureSet, FeatureStore};
-use crate::inspect::{Corpus, InspectError, OnError, store_header};
-use crate::model::{LanguageModel, ModelLocation};
-use crate::retrieval::{Bm25Settings, ChunkingSettings};
+use crate::inspect::{Corpus, RetrieverKind};
+use crate::laboratory::{
+    EvaluationError, FeatureSet, FeatureStore, OnError, extract as extract_features, store_header,
+};
+use crate::model::{CacheDirectory, LanguageModel, ModelLocation};
+use crate::retrieval::RetrievalError;
 
 use super::data_set::DataArguments;
 use super::models::cache_directory;
 use super::progress::progress_bar;
+use super::retriever::RetrieverArguments;
+use super::session::{failure_of, tell_on_standard_error};
 use super::signals::{cancel_on_interrupt, cancelled};
 use super::{Failure, Outcome, Shared, output};
 
@@ -27,6 +33,8 @@ pub struct FeatureArguments {
     /// Chunks retrieved for answers that came without passages
     #[arg(long, default_value_t = 5)]
     top_k: usize,
+    #[command(flatten)]
+    retriever: RetrieverArguments,
     /// Marks made in the inspector: they become labels (a false alarm removes one, a missed span adds one)
     #[arg(long, value_name = "FILE")]
     annotations: Option<PathBuf>,
@@ -112,21 +120,21 @@ pub fn extract(
         header.settings.insert("passages".to_owned(), most.to_string());
         suffix = format!("-{most}-passages{suffix}");
     }
+    let corpus = retriever(&dataset, arguments, &cache)?;
+    if let Some(corpus) = &corpus {
+        let retrieval = retrieval_settings(corpus, arguments.top_k);
+        suffix = format!("-{}{suffix}", short_hash(&retrieval));
+        header.settings.extend(retrieval);
+    }
     let folder = arguments.store.clone().unwrap_or_else(|| {
         cache.path().join("features").join(format!("{}-{}{suffix}", header.data_hash, header.model.hash))
     });
     let mut store = FeatureStore::open(&folder, &header).map_err(Failure::input)?;
-    let corpus = if dataset.documents.is_empty() {
-        None
-    } else {
-        let corpus = Corpus::index(&dataset.documents, ChunkingSettings::default(), Bm25Settings::default());
-        Some(corpus.map_err(Failure::input)?)
-    };
     let cancel = cancel_on_interrupt();
     let bar = progress_bar("answers read");
     let started = Instant::now();
     let tokens_before = store.token_count();
-    let done = crate::inspect::extract(
+    let done = extract_features(
         &dataset,
         &model,
         corpus.as_ref(),
@@ -145,7 +153,9 @@ pub fn extract(
         },
     )
     .map_err(|error| match error {
-        InspectError::Model(_) => Failure::model(error),
+        EvaluationError::Model(_) | EvaluationError::Retrieval(RetrievalError::Encoder(_)) => {
+            Failure::model(error)
+        }
         error => Failure::input(error),
     })?;
     bar.finish_and_clear();
@@ -177,6 +187,48 @@ pub fn extract(
         )));
     }
     Ok(Features { store, dataset })
+}
+
+/// What finds chunks for the labelled answers that came without passages; `None` where all brought theirs, or
+/// nothing can be searched.
+fn retriever(
+    dataset: &Dataset,
+    arguments: &FeatureArguments,
+    cache: &CacheDirectory,
+) -> Outcome<Option<Corpus>> {
+    let settings = arguments.retriever.settings(None)?;
+    let searches = !dataset.documents.is_empty() || matches!(settings.kind, RetrieverKind::Server(_));
+    let is_needed = dataset.examples().any(|example| {
+        example.passages.is_empty() && example.answer.is_some() && example.gold_spans.is_some()
+    });
+    if searches && is_needed {
+        let corpus = Corpus::open(&dataset.documents, &settings, cache, &mut tell_on_standard_error);
+        return corpus.map(Some).map_err(failure_of);
+    }
+    if arguments.retriever.is_named() {
+        let why =
+            if is_needed { "there are no documents to search" } else { "every labelled answer has passages" };
+        output::tell(&format!(
+            "note: nothing is retrieved for {}, since {why}: --retriever has no effect",
+            dataset.name
+        ));
+    }
+    Ok(None)
+}
+
+/// Whose chunks the answers were read with, for stores and for the cards of heads.
+fn retrieval_settings(corpus: &Corpus, top_k: usize) -> BTreeMap<String, String> {
+    let kind = corpus.score_kind();
+    let mut settings = kind.settings;
+    settings.insert("retriever".to_owned(), kind.retriever);
+    settings.insert("top_k".to_owned(), top_k.to_string());
+    settings
+}
+
+/// Tells the stores of one data set apart that were read with chunks of different retrievers.
+fn short_hash(settings: &BTreeMap<String, String>) -> String {
+    let text: String = settings.iter().map(|(name, value)| format!("{name}\n{value}\n")).collect();
+    Sha256::digest(text).iter().take(4).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Works the marks of a file into the labels, and says what became of them.

@@ -221,7 +221,8 @@ fn notes(artefact: &HighlightingArtefact) -> Vec<String> {
 }
 
 fn write(arguments: &HighlightingArguments, artefact: &HighlightingArtefact) -> Outcome<PathBuf> {
-    let json = artefact.to_json().map_err(Failure::input)? + "\n";
+    let json = artefact.to_json().map_err(Failure::input)?;
+    let json = crate::text::escaped_json(&json).into_owned() + "\n";
     let path =
         arguments.output.clone().unwrap_or_else(|| output::free_name(Path::new("."), "highlighting", "json"));
     output::write_new(&path, json.as_bytes(), arguments.force)?;

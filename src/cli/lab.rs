@@ -7,7 +7,7 @@ use std::time::Instant;
 use clap::{Args, ValueEnum};
 
 use crate::detect::MlpSettings;
-use crate::inspect::evaluation::{
+use crate::laboratory::{
     EvaluationReport, EvaluationSettings, FeaturePool, FeatureSet, FeatureStore, MoreTraining, Protocol,
     ScoreCache, StoreHeader, evaluate,
 };
@@ -148,7 +148,7 @@ fn protocol(
     pool: &FeaturePool<'_>,
     folds: &[usize],
     arguments: &LabArguments,
-) -> Result<Protocol, crate::inspect::evaluation::EvaluationError> {
+) -> Result<Protocol, crate::laboratory::EvaluationError> {
     let official = match arguments.splits {
         Splits::Auto => Protocol::has_official_splits(pool),
         Splits::Official => true,
@@ -185,7 +185,8 @@ fn short_name(path: &Path) -> String {
 }
 
 fn files(report: &EvaluationReport) -> Outcome<Vec<(String, String)>> {
-    let json = serde_json::to_string_pretty(report).map_err(Failure::input)? + "\n";
+    let json = serde_json::to_string_pretty(report).map_err(Failure::input)?;
+    let json = crate::text::escaped_json(&json).into_owned() + "\n";
     let mut files = vec![("lab.json".to_owned(), json), ("tables.md".to_owned(), report.to_markdown())];
     files.extend(report.curves.iter().cloned());
     Ok(files)

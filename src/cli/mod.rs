@@ -199,7 +199,7 @@ enum Command {
     Report(report::ReportArguments),
     /// List or show trained heads: what they need, how good they are, and whether they fit the model
     Heads(heads::HeadsArguments),
-    /// List, fetch, show or verify models (the only command that uses the network)
+    /// List, fetch, show or verify models (the only command that downloads)
     Models(models::ModelsArguments),
     /// Print the JSON Schema of evidence, reports or thresholds
     Schema(schema::SchemaArguments),

@@ -12,7 +12,7 @@ use crate::inspect::{HeadFiles, HeadSource, Plan};
 
 use super::data_set::{LayoutArguments, describe};
 use super::models::cache_directory;
-use super::retriever::RetrieverArguments;
+use super::retriever::{GivenScoresArguments, RetrieverArguments};
 use super::session::{Showing, failure_of, show_plan, show_run};
 use super::thresholds::{MovableHighlightingThreshold, ThresholdArguments, shell_word};
 use super::{Failure, Outcome, Shared, output};
@@ -51,6 +51,8 @@ pub struct InspectionArguments {
     calibration: Option<PathBuf>,
     #[command(flatten)]
     retriever: RetrieverArguments,
+    #[command(flatten)]
+    given: GivenScoresArguments,
     /// Tokens of prompt and answer that are read at most; what is cut is told [default: what the model reads].
     /// The memory for keys and values grows with them
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(64..))]
@@ -62,6 +64,12 @@ impl InspectionArguments {
     #[must_use]
     pub fn calibrates_on_server(&self) -> bool {
         self.calibration.is_none() && self.retriever.is_server()
+    }
+
+    /// Whether scores that came with the data would calibrate themselves.
+    #[must_use]
+    pub fn calibrates_itself(&self) -> bool {
+        self.calibration.is_none()
     }
 
     /// A plan for `dataset`.
@@ -80,7 +88,7 @@ impl InspectionArguments {
                 .or(shared.configuration.count("top_k"))
                 .unwrap_or(defaults.top_k),
             retriever: self.retriever.settings(calibration.as_ref())?,
-            given_scores: self.retriever.given_scores.clone(),
+            given_scores: self.given.given_scores.clone(),
             calibration,
             context: self.context.map(|tokens| tokens as usize),
             ..defaults

@@ -45,6 +45,12 @@ pub struct RetrieverArguments {
     /// Reduce words to English stems before searching with BM25
     #[arg(long)]
     stem: bool,
+}
+
+/// Options of every command that certifies passages that came with the data.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Retrieval")]
+pub struct GivenScoresArguments {
     /// Certify passages by the scores that came with the data; NAME says whose they are, and a calibration of another
     /// name is refused
     #[arg(long, value_name = "NAME")]
@@ -56,6 +62,12 @@ impl RetrieverArguments {
     #[must_use]
     pub fn is_server(&self) -> bool {
         self.retriever.as_deref().is_some_and(|name| name.contains("://"))
+    }
+
+    /// Whether a retriever was named.
+    #[must_use]
+    pub fn is_named(&self) -> bool {
+        self.retriever.is_some()
     }
 
     /// What was asked for; where nothing was, what the calibration was made with. A calibration never names a server:

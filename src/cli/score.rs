@@ -12,7 +12,7 @@ use crate::data::formats::{jsonl::Records, own};
 use crate::data::{BadRow, Dataset, DatasetStream, Row};
 use crate::evidence::{Evidence, Status};
 use crate::inspect::{
-    ChunkFilter, Generation, HeadFiles, Inspector, Plan, bind_detectors, is_generated,
+    ChunkFilter, Generation, GivenScores, HeadFiles, Inspector, Plan, bind_detectors, is_generated,
     is_generated_without_passage, same_prompt_runs,
 };
 use crate::model::{GenerationSettings, LanguageModel, ModelLocation};
@@ -160,18 +160,23 @@ pub fn run(shared: &Shared, arguments: &ScoreArguments) -> Outcome {
                 .to_owned(),
         ));
     }
-    let (mut dataset, streamed) = if from_input {
-        (Dataset::stream(arguments.stream.data_name.as_deref().unwrap_or("standard input")), None)
+    let Parted { mut dataset, streamed, known_scores } = if from_input {
+        let name = arguments.stream.data_name.as_deref().unwrap_or("standard input");
+        Parted::whole(Dataset::stream(name))
     } else {
         let data = DataArguments { data: arguments.data.clone(), layout: arguments.layout.clone() };
         // Neighbours can be read together, and data calibrate themselves, only where all of them are held.
         let held = arguments.together || arguments.inspection.calibrates_on_server();
-        if held { (data.open()?, None) } else { parted(&data)? }
+        if held {
+            Parted::whole(data.open()?)
+        } else {
+            Parted::open(&data, arguments.inspection.calibrates_itself())?
+        }
     };
     if let Some(hash) = &arguments.stream.data_hash {
         dataset.hash.clone_from(hash);
     }
-    let plan = arguments.inspection.plan(shared, dataset)?;
+    let plan = Plan { known_scores, ..arguments.inspection.plan(shared, dataset)? };
     let location = ModelLocation::parse(plan.model.as_deref(), &plan.cache).map_err(Failure::model)?;
     let model = LanguageModel::open_on(&location, &plan.cache, plan.placement)
         .map_err(Failure::model)?
@@ -219,27 +224,44 @@ pub fn run(shared: &Shared, arguments: &ScoreArguments) -> Outcome {
 }
 
 /// What is known of the data, and its rows where they are not held with it.
-fn parted(data: &DataArguments) -> Outcome<(Dataset, Option<DatasetStream>)> {
-    Ok(match data.open_rows()? {
-        Opened::Whole(dataset) => (dataset, None),
-        Opened::Stream(stream) if stream.scored_passages => {
-            output::tell(
-                "note: its passages have scores, which are certified over all records: it is read whole",
-            );
-            (data.open()?, None)
+struct Parted {
+    dataset: Dataset,
+    streamed: Option<DatasetStream>,
+    known_scores: Option<GivenScores>,
+}
+
+impl Parted {
+    fn whole(dataset: Dataset) -> Self {
+        Self { dataset, streamed: None, known_scores: None }
+    }
+
+    /// `calibrating`: passages with scores are certified by the data itself.
+    fn open(data: &DataArguments, calibrating: bool) -> Outcome<Self> {
+        let stream = match data.open_rows()? {
+            Opened::Whole(dataset) => return Ok(Self::whole(dataset)),
+            Opened::Stream(stream) => stream,
+        };
+        let mut known_scores = None;
+        if stream.scored_passages {
+            // They are certified over all records, of which the scores are enough: one more pass.
+            let mut given = GivenScores::new(calibrating);
+            for row in stream.rows().map_err(Failure::input)? {
+                if let Row::Example(example) = row.map_err(Failure::input)? {
+                    given.add(&example);
+                }
+            }
+            known_scores = Some(given);
         }
-        Opened::Stream(stream) => {
-            let known = Dataset {
-                format: stream.format,
-                because: stream.because.clone(),
-                hash: stream.hash.clone(),
-                // Where only the kind of the records counts, one of them stands for all.
-                rows: stream.sample.clone(),
-                ..Dataset::stream(&stream.name)
-            };
-            (known, Some(stream))
-        }
-    })
+        let dataset = Dataset {
+            format: stream.format,
+            because: stream.because.clone(),
+            hash: stream.hash.clone(),
+            // Where only the kind of the records counts, one of them stands for all.
+            rows: stream.sample.clone(),
+            ..Dataset::stream(&stream.name)
+        };
+        Ok(Self { dataset, streamed: Some(stream), known_scores })
+    }
 }
 
 fn number_of(row: &Row) -> usize {
@@ -348,6 +370,11 @@ pub(super) fn inspector<'m>(plan: &Plan, model: &'m LanguageModel, together: boo
         output::tell(&format!("note: {notice}"));
     }
     let (source, summary) = plan.chunk_source(&mut tell_on_standard_error).map_err(failure_of)?;
+    if let Some(corpus) = &source.corpus
+        && let Some(notice) = heads.retriever_notice(&corpus.score_kind()).map_err(failure_of)?
+    {
+        output::tell(&format!("note: {notice}"));
+    }
     let mut provenance = plan.provenance(&source, summary.as_ref()).map_err(failure_of)?;
     provenance.model = Some(model.text.facts.name.clone());
     provenance.model_hash = Some(model.text.facts.short_hash().to_owned());

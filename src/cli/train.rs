@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::detect::{AnswerFeatures, CortexSettings, FeatureBlock, MlpSettings};
-use crate::inspect::evaluation::{
+use crate::laboratory::{
     EvaluationSettings, FeaturePool, FeatureSet, StoreHeader, TokenClassifier, train_answer_head,
     train_token_head,
 };

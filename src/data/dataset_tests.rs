@@ -106,6 +106,23 @@ fn every_layout_is_recognised_by_its_fields() {
 }
 
 #[test]
+fn a_whole_document_under_the_name_of_lines_is_read_as_what_it_is() {
+    let list = r#"[{"input":"q?","actual_output":"a","retrieval_context":["c"]},
+        {"input":"p?","actual_output":"b","retrieval_context":["c"]}]"#;
+    let squad = r#"{"version":"v2.0","data":[{"title":"t","paragraphs":[{"context":"It began in 1931.",
+        "qas":[{"id":"1","question":"When?","answers":[{"text":"1931","answer_start":12}]}]}]}]}"#;
+    for (content, format, count) in [(list, Format::DeepEval, 2), (squad, Format::Squad, 1)] {
+        let data = open("export.jsonl", content);
+        assert_eq!((data.format, data.examples().count()), (format, count));
+    }
+    // A line that is no record stays a bad row among lines.
+    let data = open("lines.jsonl", "[\"no record\"]\n{\"question\":\"q?\"}\n");
+    assert_eq!((data.examples().count(), data.bad_rows().count()), (1, 1));
+    let data = open("lines.jsonl", "{\"question\":\n{\"question\":\"q?\"}\n");
+    assert_eq!((data.examples().count(), data.bad_rows().count()), (1, 1));
+}
+
+#[test]
 fn formats_are_named_and_unknown_names_list_what_exists() {
     for format in Format::ALL {
         assert_eq!(format.name().parse::<Format>().unwrap(), format);

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::{DataError, shown_path};
 use super::json::Object;
+use crate::disk::read_at_most;
 
 /// Most bytes that a file may unfold into.
 const MOST_UNFOLDED: u64 = 8 << 30;
@@ -98,10 +99,15 @@ impl SourceFile {
     /// Reads `path` whole; concatenated gzip members are unfolded, whatever the name says.
     pub(crate) fn open(path: &Path, hash: &mut DataHash) -> Result<Self, DataError> {
         let shown = shown_path(path);
-        let raw = fs::read(path).map_err(|source| match source.kind() {
-            ErrorKind::NotFound => DataError::Missing { path: shown.clone() },
-            _ => DataError::Read { path: shown.clone(), source },
-        })?;
+        // A file is as long as it is; a pipe or a device need not end.
+        let is_file = fs::metadata(path).is_ok_and(|about| about.is_file());
+        let raw =
+            read_at_most(path, if is_file { u64::MAX } else { LONGEST_STREAM }).map_err(
+                |source| match source.kind() {
+                    ErrorKind::NotFound => DataError::Missing { path: shown.clone() },
+                    _ => DataError::Read { path: shown.clone(), source },
+                },
+            )?;
         hash.0.update(&raw);
         for (magic, container) in
             [(&b"PAR1"[..], Container::Parquet), (b"SQLite format 3\0", Container::Sqlite)]
@@ -184,6 +190,9 @@ pub(crate) fn is_compressed(path: &Path) -> bool {
     let read = fs::File::open(path).and_then(|file| file.take(4).read_to_end(&mut start));
     read.is_ok() && (start.starts_with(GZIP) || start.starts_with(ZSTD))
 }
+
+/// Most bytes of what is no regular file, where it has to be read whole.
+const LONGEST_STREAM: u64 = 4 << 30;
 
 /// Most bytes that are looked at to recognise a layout.
 const LONGEST_HEAD: usize = 32 << 20;

@@ -2,16 +2,16 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `write` | [`write_whole`]: temporary file, fsync, rename |
+//! | `write` | [`write_whole`], [`WholeFile`]: temporary file, fsync, rename |
 //! | `read` | [`read_at_most`], [`read_regular`]: no file can fill the memory |
-//! | `hold` | [`hold`]: one process writes to a file, the others are told |
+//! | `lock` | [`hold`], [`FileLock`]: one process writes to a file, the others wait or are told |
 //!
 //! Like `text` this room knows nobody and may be used by all.
 
-mod hold;
+mod lock;
 mod read;
 mod write;
 
-pub use hold::hold;
+pub use lock::{FileLock, hold};
 pub use read::{LONGEST_SETTINGS, read_at_most, read_regular, read_regular_text};
-pub use write::{FileAccess, sync_folder, write_whole, write_whole_with};
+pub use write::{FileAccess, UNFINISHED, WholeFile, sync_folder, write_whole, write_whole_with};

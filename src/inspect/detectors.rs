@@ -13,6 +13,7 @@ use crate::model::StateLayer;
 use crate::reading::KeptSignals;
 
 use super::InspectError;
+use super::corpus::ScoreKind;
 use crate::disk::read_regular;
 
 /// Most bytes of a head: one over all layers of a large model has some 30 MB.
@@ -82,6 +83,21 @@ impl HeadFiles {
     pub fn fit(&self, model: &ModelIdentity) -> Result<(), InspectError> {
         Detectors::bind(self, model)?;
         Ok(())
+    }
+
+    /// What the user should know where the heads were trained on answers read with chunks of one retriever, and `kind`
+    /// is another.
+    pub fn retriever_notice(&self, kind: &ScoreKind) -> Result<Option<String>, InspectError> {
+        let training = self.card()?.making.training;
+        let Some(retriever) = training.get("retriever").cloned() else { return Ok(None) };
+        let differences = kind.differences(&ScoreKind { retriever, settings: training });
+        Ok((!differences.is_empty()).then(|| {
+            format!(
+                "the heads were trained on answers read with chunks of another retriever ({}): their threshold and their \
+                 error rates are about those",
+                differences.join("; ")
+            )
+        }))
     }
 
     /// The thresholds the token head was made for.

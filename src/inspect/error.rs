@@ -1,6 +1,5 @@
 //! Why an inspection ended early.
 
-use super::evaluation::EvaluationError;
 use crate::certify::CertifyError;
 use crate::detect::DetectError;
 use crate::model::{FetchError, ModelError};
@@ -24,9 +23,6 @@ pub enum InspectError {
     /// A head.
     #[error(transparent)]
     Detect(#[from] DetectError),
-    /// The feature store.
-    #[error(transparent)]
-    Evaluation(#[from] EvaluationError),
     /// A head that cannot be read from its file.
     #[error("cannot read the head {path}: {source}; --heads names a folder written by `ragscope train`")]
     Head {

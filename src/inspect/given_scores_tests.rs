@@ -45,7 +45,7 @@ fn made(
     calibration: Option<&CalibrationArtefact>,
     name: Option<&str>,
 ) -> GivenCertificate {
-    certificate(dataset, calibration, name, CalibrationMode::default(), 42).unwrap()
+    certificate(dataset, None, calibration, name, CalibrationMode::default(), 42).unwrap()
 }
 
 fn reason(given: &GivenCertificate) -> &str {
@@ -141,4 +141,52 @@ fn no_scores_distances_and_scores_of_several_retrievers_are_refused_with_the_rea
         record.as_object_mut().unwrap().remove("source_ids");
     });
     assert!(reason(&made(&unlabelled, None, None)).contains("0 questions name the document"));
+}
+
+#[test]
+fn records_taken_in_one_by_one_are_certified_as_when_they_are_held() {
+    let dataset = lines(|_, _| {});
+    let mut known = GivenScores::new(true);
+    dataset.examples().for_each(|example| known.add(example));
+    // The rows are not there, only one that stands for them.
+    let sample = Dataset {
+        rows: dataset.rows[..1].to_vec(),
+        hash: dataset.hash.clone(),
+        ..Dataset::stream(&dataset.name)
+    };
+    let streamed = certificate(&sample, Some(&known), None, None, CalibrationMode::default(), 42).unwrap();
+    let held = made(&dataset, None, None);
+    assert_eq!(
+        (streamed.k, streamed.certificate.hash().unwrap()),
+        (held.k, held.certificate.hash().unwrap())
+    );
+    assert!(held.certificate.hash().unwrap().is_some());
+    for row in 0..60 {
+        let p_values = |given: &GivenCertificate| -> Vec<_> {
+            let Row::Example(example) = &dataset.rows[row] else { panic!("an example") };
+            let scores = example.passages.iter().map(|passage| passage.score);
+            scores.map(|score| given.certificate.p_value(example.split_key(), score).unwrap()).collect()
+        };
+        assert_eq!(p_values(&streamed), p_values(&held), "row {row}");
+    }
+}
+
+#[test]
+fn of_more_questions_than_are_kept_the_same_ones_stay_whatever_their_order() {
+    let dataset = lines(|_, _| {});
+    let kept = |examples: &mut dyn Iterator<Item = &Example>| {
+        let mut given = GivenScores::keeping(25);
+        examples.for_each(|example| given.add(example));
+        given.scored()
+    };
+    let forth = kept(&mut dataset.examples());
+    let examples: Vec<&Example> = dataset.examples().collect();
+    let back = kept(&mut examples.iter().rev().copied());
+    assert_eq!((forth.rows.len(), &forth.rows), (25, &back.rows));
+    assert_eq!(forth.scores, back.scores);
+    // Not the first ones: data in an order of their own would calibrate on one kind of questions.
+    assert!(forth.rows.iter().any(|row| *row > 40) && forth.rows.iter().any(|row| *row < 20));
+    // A question that comes twice calibrates once.
+    let twice = kept(&mut examples.iter().chain(&examples).copied());
+    assert_eq!(twice.rows, forth.rows);
 }

@@ -12,8 +12,8 @@ use super::InspectError;
 use super::assemble;
 use super::chunks::ChunkSource;
 use super::detectors::{Detectors, HeadFiles, HeadSource};
-use super::extraction::identity;
 use super::generation::Generation;
+use super::identity::identity;
 use super::shared_prompt::{MOST_TOGETHER, has_answer_to_read, read_together};
 
 /// Retrieves, certifies, reads and detects.

@@ -12,7 +12,7 @@
 //! | `detectors`, `assemble` | heads bound to a model; the record put together |
 //! | `generation` | answers for records that have none |
 //! | `cache`, `message` | evidence kept between runs; what a watcher is told |
-//! | `extraction`, [`evaluation`] | features of labelled answers; cross-validation and training |
+//! | `identity` | who a model is, for heads |
 
 mod asking;
 mod assemble;
@@ -23,10 +23,9 @@ mod corpus;
 mod detectors;
 mod embedding_cache;
 mod error;
-pub mod evaluation;
-mod extraction;
 mod generation;
 mod given_scores;
+mod identity;
 mod inspector;
 mod message;
 mod model_slot;
@@ -43,13 +42,13 @@ pub use chunks::{ChunkSource, GivenCertificate};
 pub use corpus::{Corpus, DEFAULT_ENCODER, RetrieverKind, RetrieverSettings, ScoreKind, Told};
 pub use detectors::{Detectors, HeadFiles, HeadSource, SHIPPED_HEADS};
 pub use error::InspectError;
-pub use extraction::{Extraction, ExtractionProgress, OnError, extract, identity, identity_at, store_header};
 pub use generation::{
     ChunkFilter, Generation, StaleAnswer, is_generated, is_generated_without_passage, stale_answer,
 };
-pub use given_scores::{given_kind, most_passages, score_given};
+pub use given_scores::{GivenScores, given_kind, most_passages, score_given};
+pub use identity::{identity, identity_at};
 pub use inspector::{Inspector, bind_detectors};
 pub use message::{AnswerNews, Message, Planned};
 pub use request::{Cancel, Request, RequestSubject};
 pub use run::{Plan, run, run_and_answer};
-pub use shared_prompt::same_prompt_runs;
+pub use shared_prompt::{MOST_TOGETHER, same_prompt, same_prompt_runs};

@@ -20,7 +20,7 @@ use super::certificate::{Certificate, CertificateSummary, score_questions};
 use super::chunks::ChunkSource;
 use super::corpus::{Corpus, RetrieverKind, RetrieverSettings, Told};
 use super::detectors::{HeadFiles, HeadSource};
-use super::given_scores;
+use super::given_scores::{self, GivenScores};
 use super::inspector::Inspector;
 use super::message::{Message, Planned};
 use super::model_slot::ModelSlot;
@@ -47,6 +47,8 @@ pub struct Plan {
     pub retriever: RetrieverSettings,
     /// The retriever whose scores came with the data, in the user's words.
     pub given_scores: Option<String>,
+    /// What these scores say, where the rows of the data are not held.
+    pub known_scores: Option<GivenScores>,
     /// How chunks of one question enter the calibration.
     pub mode: CalibrationMode,
     /// A calibration made before; `None`: the data set calibrates itself where it can.
@@ -73,6 +75,7 @@ impl Plan {
             top_k: 5,
             retriever: RetrieverSettings::default(),
             given_scores: None,
+            known_scores: None,
             mode: CalibrationMode::default(),
             calibration: None,
             cache,
@@ -88,6 +91,7 @@ impl Plan {
     ) -> Result<(ChunkSource, Option<CertificateSummary>), InspectError> {
         let given = given_scores::certificate(
             &self.dataset,
+            self.known_scores.as_ref(),
             self.calibration.as_ref(),
             self.given_scores.as_deref(),
             self.mode,
@@ -230,6 +234,11 @@ pub fn run_and_answer(
         let _ = certified.set(summary);
     }
     let heads = HeadFiles::read(&plan.heads)?;
+    if let Some(corpus) = &source.corpus
+        && let Some(notice) = heads.retriever_notice(&corpus.score_kind())?
+    {
+        send(Message::Notice(notice));
+    }
     let slot = ModelSlot::new(plan, &heads);
     let mut inspector = Inspector::new(source, provenance);
     let first: Vec<Evidence> = plan.dataset.rows.iter().map(|row| inspector.without_reading(row)).collect();

@@ -7,7 +7,7 @@ use crate::evidence::{Evidence, Status};
 
 /// Answers read together at most: what they leave behind is held at once, and nobody hears of the first
 /// one before the last one is read.
-pub(super) const MOST_TOGETHER: usize = 8;
+pub const MOST_TOGETHER: usize = 8;
 
 /// Runs of consecutive rows with answers to the same question and passages; together they are all rows, in
 /// order. A row without an answer is a run of its own, as is one whose neighbours differ.
@@ -22,7 +22,7 @@ pub fn same_prompt_runs<R: Borrow<Row>>(rows: &[R]) -> impl Iterator<Item = &[R]
 }
 
 /// Whether two examples have the same question and passages.
-pub(super) fn same_prompt(left: &Example, right: &Example) -> bool {
+pub fn same_prompt(left: &Example, right: &Example) -> bool {
     let texts = left.passages.iter().map(|passage| &passage.text);
     left.question == right.question && texts.eq(right.passages.iter().map(|passage| &passage.text))
 }

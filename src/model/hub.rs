@@ -23,7 +23,7 @@ use super::fetch::{FetchProgress, FetchStage};
 use super::hash::sha256_file;
 use super::hugging_face_cache::{Environment, Repository, caches};
 use super::location::shown;
-use crate::disk::{FileAccess, sync_folder, write_whole};
+use crate::disk::{FileAccess, FileLock, sync_folder, write_whole};
 use crate::text::visible_line;
 
 const ENDPOINT: &str = "https://huggingface.co";
@@ -367,15 +367,10 @@ fn make(folder: &Path) -> Result<(), HubError> {
 }
 
 /// Held until it is dropped.
-fn lock(folder: &Path, repository: &str) -> Result<File, HubError> {
+fn lock(folder: &Path, repository: &str) -> Result<FileLock, HubError> {
     let path = folder.join(".ragscope.lock");
     let io = |source| HubError::Io { path: path.clone(), source };
-    let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(io)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(fs::TryLockError::WouldBlock) => Err(HubError::Busy(repository.to_owned())),
-        Err(fs::TryLockError::Error(source)) => Err(io(source)),
-    }
+    FileLock::take(&path).map_err(io)?.ok_or_else(|| HubError::Busy(repository.to_owned()))
 }
 
 /// A snapshot's file: a link to the blob, or the blob itself once more where there are no links.

@@ -162,13 +162,15 @@ impl SearchServer {
     }
 
     fn useless(&self, reason: &str) -> RetrievalError {
-        RetrievalError::Answer { url: self.url.clone(), reason: self.without_secrets(reason) }
+        let reason = self.without_secrets(reason).chars().take(QUOTED).collect();
+        RetrievalError::Answer { url: self.url.clone(), reason }
     }
 
     /// What others say may quote the request.
     fn without_secrets(&self, text: &str) -> String {
         let mut text = visible_line(text).into_owned();
-        if let Some(secret) = self.authorization.as_deref().and_then(|value| value.split(' ').next_back()) {
+        let secret = self.authorization.as_deref().and_then(|value| value.split(' ').next_back());
+        if let Some(secret) = secret.filter(|secret| !secret.is_empty()) {
             text = text.replace(secret, "***");
         }
         text

@@ -75,7 +75,7 @@ impl MarksWriter {
         self.jobs.send(marks).is_ok()
     }
 
-    /// Waits for what is being written and writes what is left; why that failed.
+    /// Waits for what is being written and writes what is left; why that failed, and where the marks are then.
     pub fn finish(self, annotating: &mut Annotating) -> Option<String> {
         drop(self.jobs);
         let Ok((mut file, last)) = self.thread.join() else {
@@ -92,7 +92,15 @@ impl MarksWriter {
         if !annotating.is_unsaved() {
             return None;
         }
-        file.save(annotating.marks()).err().map(|error| format!("marks are lost: {error}"))
+        let error = file.save(annotating.marks()).err()?;
+        Some(match file.rescue(annotating.marks()) {
+            Ok(place) => format!(
+                "{error}\nall marks of this session were written to {place}: open the data with --annotations {place}, \
+                 or move it there",
+                place = crate::text::visible_path(&place)
+            ),
+            Err(other) => format!("marks are lost: {error}; nor to the folder for temporary files: {other}"),
+        })
     }
 }
 
@@ -133,6 +141,27 @@ mod tests {
         let (_, marks, _) = AnnotationFile::open(&path).unwrap();
         assert_eq!(marks.mark_count(), 3);
         assert_eq!(marks.of("q0", &answer).unwrap().marks.len(), 2);
+    }
+
+    #[test]
+    fn marks_that_cannot_be_written_at_the_end_are_written_somewhere_else_and_that_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("marks.jsonl");
+        let kept = KeptMarks::open(&path);
+        let mut annotating = kept.annotating();
+        let writer = MarksWriter::start(kept.file.unwrap(), mpsc::sync_channel(4).0).unwrap();
+        let evidence = crate::tui::update::tests::evidence(0, 2..4);
+        annotating.change(0, "q0", evidence.answer.as_deref().unwrap(), |marks| {
+            let flags = crate::evidence::ShownFlags::default();
+            marks.mark(&evidence, 0..2, crate::evidence::MarkKind::Missed, flags)
+        });
+        // Somebody's own file came to the name meanwhile.
+        std::fs::write(&path, "a,b\n").unwrap();
+        let said = writer.finish(&mut annotating).expect("it could not be written");
+        let place = said.split("written to ").nth(1).and_then(|rest| rest.split(": open").next()).unwrap();
+        assert_eq!(AnnotationFile::open(Path::new(place)).unwrap().1, *annotating.marks(), "{said}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "a,b\n");
+        std::fs::remove_file(place).unwrap();
     }
 
     #[test]

@@ -220,6 +220,57 @@ fn numbers_that_overflow_in_a_layer_are_an_error_of_the_row_that_names_it() {
     assert!(run[0].reading.is_none(), "no number of a reading that broke is shown");
 }
 
+/// Every number of a reading; whoever shows it shows these.
+fn numbers(value: &Value) -> Vec<f64> {
+    match value {
+        Value::Number(number) => vec![number.as_f64().expect("a number")],
+        Value::Array(items) => items.iter().flat_map(numbers).collect(),
+        Value::Object(fields) => fields.values().flat_map(numbers).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Each tensor in turn holds numbers whose squares, sums or products are beyond what f32 carries.
+#[test]
+fn overflow_in_any_tensor_is_an_error_that_names_the_layer_and_never_a_number() {
+    let sandbox = sandbox();
+    let path = sandbox.work().join("tiny/model.safetensors");
+    let sound = std::fs::read(&path).expect("the tiny weights");
+    let length = u64::from_le_bytes(sound[..8].try_into().expect("eight bytes")) as usize;
+    let header: Value = serde_json::from_slice(&sound[8..8 + length]).expect("JSON");
+    let tensors = header.as_object().expect("an object");
+    let mut refused = 0;
+    for (name, tensor) in tensors.iter().filter(|(name, _)| *name != "__metadata__") {
+        let place = &tensor["data_offsets"];
+        let at = |index: usize| 8 + length + place[index].as_u64().expect("a place") as usize;
+        for huge in [f32::MAX, 1e25] {
+            let mut bytes = sound.clone();
+            for number in bytes[at(0)..at(1)].chunks_exact_mut(4) {
+                number.copy_from_slice(&huge.to_le_bytes());
+            }
+            std::fs::write(&path, bytes).expect("a file");
+            let ran = sandbox.run(&["score", "data.jsonl", "--model", "tiny"]).code(0).harmless();
+            let record: Value = serde_json::from_str(ran.stdout.trim_end()).expect("JSON");
+            let reason = record["reason"].as_str().unwrap_or_default();
+            // What is added to the stream of states meets a norm behind it.
+            let in_the_stream =
+                ["embed_tokens", "o_proj", "down_proj"].iter().any(|part| name.contains(part));
+            if record["status"] == "error" {
+                let named = ["block ", "final norm", "output head", "logits"]
+                    .iter()
+                    .any(|place| reason.contains(place));
+                assert!(named && reason.contains("not finite"), "{name} of {huge}: {reason}");
+                assert!(record["reading"].is_null(), "{name} of {huge}");
+                refused += 1;
+            } else {
+                assert!(!in_the_stream, "{name} of {huge} gave numbers");
+                assert!(numbers(&record["reading"]).into_iter().all(f64::is_finite), "{name} of {huge}");
+            }
+        }
+    }
+    assert!(refused >= tensors.len(), "{refused} of {} tensors twice", tensors.len());
+}
+
 #[test]
 fn heads_and_calibrations_from_elsewhere_are_refused_by_name() {
     let sandbox = sandbox();

@@ -6,7 +6,7 @@ use std::net::TcpListener;
 
 use serde_json::{Value, json};
 
-use crate::sandbox::{Sandbox, repository};
+use crate::sandbox::{Sandbox, repository, tiny_model};
 
 /// The tiny encoder of the golden values, in words that its vocabulary knows.
 fn encoder() -> String {
@@ -197,6 +197,90 @@ fn chunks_of_a_search_server_are_certified_by_its_scores_and_credentials_stay_se
         .complains(&["the search server http://127.0.0.1:1 cannot be reached"]);
 }
 
+/// The corpus with labelled answers; every third has an unsupported word.
+fn labelled_answers(sandbox: &Sandbox) {
+    corpus(sandbox);
+    let examples: Vec<Value> = sandbox
+        .read("data/examples.jsonl")
+        .lines()
+        .take(12)
+        .enumerate()
+        .map(|(number, line)| {
+            let mut example: Value = serde_json::from_str(line).expect("an example");
+            example["answer"] = json!("The ferry leaves at nine.");
+            let wrong = json!({"start": 20, "end": 24});
+            example["labels"] = json!(if number % 3 == 0 { vec![wrong] } else { Vec::new() });
+            example
+        })
+        .collect();
+    sandbox.write_lines("data/examples.jsonl", &examples);
+}
+
+#[test]
+fn heads_are_trained_with_any_retriever_which_their_card_and_their_store_name() {
+    let sandbox = Sandbox::new();
+    tiny_model::write(&sandbox.work().join("tiny"));
+    labelled_answers(&sandbox);
+    let encoder = encoder();
+    let url = format!("http://{}", serve(&sandbox));
+    let dense = ["--retriever", "dense", "--encoder", &encoder];
+    let server = ["--retriever", &url, "--index", "wiki", "--text-field", "body"];
+    let run = |command: &str, more: &[&str]| {
+        let fixed = [command, "data", "--model", "tiny", "--folds", "3"];
+        sandbox.run(&[&fixed[..], more].concat())
+    };
+    run("train", &[&dense[..], &["-o", "dense"]].concat()).code(0);
+    let card = sandbox.read("dense/card.md");
+    assert!(card.contains("| retriever | dense |") && card.contains("| encoder_hash |"), "{card}");
+    run("train", &["-o", "words"]).code(0);
+    assert!(sandbox.read("words/card.md").contains("| retriever | bm25 |"));
+    run("eval", &server).code(0).complains(&[&format!("questions are sent to the search server {url}")]);
+    // One store for each: what was read with the chunks of one is never taken for what another finds.
+    let stores = std::fs::read_dir(sandbox.cache().join("features")).expect("stores").count();
+    assert_eq!(stores, 3);
+    run("eval", &[&dense[..], &["--store", "kept"]].concat()).code(0);
+    run("eval", &["--store", "kept"]).code(3).complains(&[
+        "kept",
+        "its settings is",
+        "\"retriever\": \"dense\"",
+    ]);
+    // Heads of one retriever are used with another, and the difference is told.
+    let scored = |heads: &str| {
+        sandbox
+            .run(&["score", "data", "--model", "tiny", "--heads", heads, "-o", "run.jsonl", "--force"])
+            .code(0)
+    };
+    scored("dense").complains(&[
+        "trained on answers read with chunks of another retriever",
+        "bm25 here and dense there",
+    ]);
+    let same = scored("words");
+    assert!(!same.stderr.contains("another retriever"), "{same}");
+}
+
+#[test]
+fn a_retriever_that_finds_nothing_to_do_in_training_is_told() {
+    let sandbox = Sandbox::new();
+    tiny_model::write(&sandbox.work().join("tiny"));
+    labelled_answers(&sandbox);
+    let lines: Vec<Value> = sandbox
+        .read("data/examples.jsonl")
+        .lines()
+        .map(|line| {
+            let mut example: Value = serde_json::from_str(line).expect("an example");
+            example["contexts"] = json!(["The ferry leaves."]);
+            example
+        })
+        .collect();
+    sandbox.write_lines("given.jsonl", &lines);
+    let run = ["eval", "given.jsonl", "--model", "tiny", "--folds", "3", "--retriever", "fusion"];
+    sandbox.run(&run).code(0).complains(&["every labelled answer has passages: --retriever has no effect"]);
+    sandbox
+        .run(&["eval", "data", "--model", "tiny", "--index", "wiki"])
+        .code(2)
+        .complains(&["--index goes with"]);
+}
+
 #[test]
 fn passages_with_scores_are_certified_by_these_and_by_no_other_calibration() {
     let sandbox = Sandbox::new();
@@ -242,4 +326,48 @@ fn passages_with_scores_are_certified_by_these_and_by_no_other_calibration() {
         .run(&["certify", "bare.jsonl"])
         .code(3)
         .complains(&["no documents to search", "without scores, so there is nothing to certify"]);
+}
+
+#[test]
+fn scored_passages_of_a_file_that_is_not_held_get_the_p_values_of_one_that_is() {
+    const LETTERS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .";
+    let sandbox = Sandbox::new();
+    tiny_model::write(&sandbox.work().join("tiny"));
+    let mut state = 1_u64;
+    // Text that does not compress: more than 4 MiB packed is read row by row.
+    let mut noise = |length: usize| -> String {
+        let next = |_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            char::from(LETTERS[(state >> 58) as usize])
+        };
+        (0..length).map(next).collect()
+    };
+    let records: Vec<Value> = (0..60)
+        .map(|number| {
+            let right = i32::from(number % 6 == 0);
+            let contexts: Vec<Value> = (0..4)
+                .map(|rank| {
+                    let document = if rank == right { format!("d{number}") } else { format!("x{rank}") };
+                    let score = 0.9 - 0.15 * f64::from(rank) - 0.001 * f64::from(number);
+                    json!({"text": noise(30_000), "document": document, "score": score})
+                })
+                .collect();
+            json!({"question": format!("question {number}?"), "contexts": contexts, "source_ids": [format!("d{number}")]})
+        })
+        .collect();
+    sandbox.write_lines("held.jsonl", &records);
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(sandbox.read("held.jsonl").as_bytes()).expect("in memory");
+    sandbox.write("streamed.jsonl.gz", packed.finish().expect("in memory"));
+    let p_values = |data: &str, read: &str| -> Vec<Value> {
+        let ran = sandbox.run(&["score", data, "--model", "tiny"]).code(0).complains(&[read]);
+        let lines = ran.stdout.lines().map(|line| serde_json::from_str::<Value>(line).expect("evidence"));
+        lines
+            .flat_map(|line| line["chunks"].as_array().expect("chunks").clone())
+            .map(|chunk| chunk["p_value"].clone())
+            .collect()
+    };
+    let held = p_values("held.jsonl", "held: 60 records, 0 documents; read as ragscope");
+    assert_eq!(held, p_values("streamed.jsonl.gz", "60 records, 0 documents; read row by row as ragscope"));
+    assert!(held.len() == 240 && held.iter().all(|p_value| !p_value.is_null()), "{held:?}");
 }

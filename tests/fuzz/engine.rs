@@ -222,3 +222,16 @@ fn skeleton(outcome: &str) -> String {
     }
     out
 }
+
+/// Words that mean something to a reader.
+pub fn words(words: &[&str]) -> Vec<Vec<u8>> {
+    words.iter().map(|word| word.as_bytes().to_vec()).collect()
+}
+
+/// What an error says: never a file full of it.
+pub fn said(error: &dyn std::fmt::Display) -> String {
+    let said = error.to_string();
+    assert!(said.len() < 100_000, "an error of {} bytes", said.len());
+    assert!(!said.chars().any(|c| c.is_control() && c != '\n'), "a control character in {said:?}");
+    said
+}

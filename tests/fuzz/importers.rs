@@ -122,7 +122,8 @@ fn inspected(opened: Result<Dataset, ragscope::data::DataError>) -> String {
         }
         // What was read is written and read again as the same.
         let line = own_writer::write_line(example);
-        assert!(!line.contains('\n'), "one line");
+        let acts = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202e}');
+        assert!(!line.contains(acts), "a character that acts in {line:?}");
         match own::parse_line(line.as_bytes(), example.row, 1) {
             Row::Example(again) => {
                 assert_eq!(again.question, example.question);

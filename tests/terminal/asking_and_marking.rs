@@ -1,6 +1,6 @@
 //! Asking questions, and marking answers, with the real binary.
 
-use super::harness::{FIRST_QUESTION, Terminal, golden_run};
+use super::harness::{Terminal, golden_run};
 use super::sandbox::{self, Sandbox, repository};
 
 #[test]
@@ -11,7 +11,7 @@ fn marks_are_kept_beside_the_run_and_are_there_again() {
     let Some(mut terminal) = Terminal::start_in("marks", sandbox, &["open", "run.jsonl"], &[]) else {
         return;
     };
-    terminal.wait_for(FIRST_QUESTION);
+    terminal.wait_for_run();
     // Four tokens selected and marked, the word at the end marked, one mark undone and made again.
     terminal.press("3gVlll");
     terminal.wait_for("4 tokens selected");
@@ -107,7 +107,7 @@ fn a_question_of_ones_own_is_answered_on_the_screen() {
 fn a_run_of_evidence_answers_no_question_and_says_why() {
     let run = golden_run();
     let Some(mut terminal) = Terminal::start("no asking", &["open", &run], &[]) else { return };
-    terminal.wait_for(FIRST_QUESTION);
+    terminal.wait_for_run();
     terminal.press("a");
     terminal.wait_for("this is a run of evidence");
     terminal.press("q");

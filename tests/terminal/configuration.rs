@@ -21,7 +21,7 @@ fn a_key_map_file_changes_keys_and_what_the_screen_says_of_them() {
     let Some(mut terminal) = Terminal::start_in("key map", sandbox, &["open", &run], &variables) else {
         return;
     };
-    terminal.wait_for("machine-q01");
+    terminal.wait_for_run();
     terminal.wait_for("n next");
     terminal.wait_for("Q quit");
     terminal.press("n");
@@ -62,7 +62,7 @@ fn presets_are_kept_from_one_session_to_the_next_and_never_replaced_unasked() {
     let Some(mut terminal) = Terminal::start_in("presets", sandbox, &["open", &run], &variables) else {
         return;
     };
-    terminal.wait_for("machine-q01");
+    terminal.wait_for_run();
     terminal.press("5j=0.25\r");
     terminal.wait_for("0.25");
     terminal.press("Pmine\r");
@@ -81,7 +81,7 @@ fn presets_are_kept_from_one_session_to_the_next_and_never_replaced_unasked() {
     let Some(mut terminal) = Terminal::start_in("presets again", sandbox, &["open", &run], &variables) else {
         return;
     };
-    terminal.wait_for("machine-q01");
+    terminal.wait_for_run();
     terminal.press("p");
     terminal.wait_for("1 saved");
     terminal.press("\r");
@@ -104,7 +104,7 @@ fn settings_of_the_file_hold_on_the_screen_and_an_option_is_over_them() {
         let Some(mut terminal) = Terminal::start_in("settings", sandbox, &arguments, &variables) else {
             return;
         };
-        terminal.wait_for("machine-q01");
+        terminal.wait_for_run();
         terminal.wait_for("mouse off (m)");
         terminal.wait_for("0.250");
         terminal.wait("the mouse left to the terminal", |screen| {

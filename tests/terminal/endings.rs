@@ -22,7 +22,7 @@ fn signals_give_the_terminal_back_and_say_which_one_it_was() {
     let run = golden_run();
     for (signal, expected) in [("TERM", 143), ("HUP", 129), ("INT", 130)] {
         let Some(terminal) = Terminal::start("signals", &["open", &run], &[]) else { return };
-        terminal.wait_for("machine-q01");
+        terminal.wait_for_run();
         terminal.signal(signal);
         assert_eq!(terminal.end().0, expected, "SIG{signal}");
     }
@@ -51,19 +51,16 @@ fn control_z_goes_to_the_shell_and_fg_comes_back_to_the_same_screen() {
     let started =
         Terminal::start_program("suspend", Sandbox::new(), shell, &arguments, &[("PS1", "shell$ ")]);
     let Some(mut terminal) = started else { return };
-    terminal.wait_for("shell$");
+    terminal.wait_for_prompt("shell$");
     terminal.press(&format!("'{}' open '{}'\r", sandbox::BINARY, golden_run()));
-    terminal.wait_for("machine-q01");
+    terminal.wait_for_run();
     terminal.press("jm");
     terminal.wait_for("mouse off");
     terminal.press("\u{1a}");
+    // Not before the shell has the terminal: what is typed earlier is still the inspector's.
     terminal.wait_for("Stopped");
-    terminal.wait("the shell's own screen", |screen| {
-        !screen.alternate_screen()
-            && !screen.hide_cursor()
-            && !screen.bracketed_paste()
-            && screen.contents().contains("shell$")
-    });
+    terminal.wait_for_prompt("shell$");
+    terminal.wait("the shell's own screen", |screen| !screen.hide_cursor() && !screen.bracketed_paste());
     terminal.press("fg\r");
     terminal.wait("the inspector again", |screen| {
         screen.alternate_screen() && screen.hide_cursor() && screen.contents().contains("2/6")
@@ -73,19 +70,14 @@ fn control_z_goes_to_the_shell_and_fg_comes_back_to_the_same_screen() {
     terminal.press("k");
     terminal.wait_for("1/6");
     terminal.press("\u{1a}");
-    // Not before the shell has the terminal: what is typed earlier is still the inspector's.
-    terminal.wait("the shell's second prompt", |screen| {
-        let contents = screen.contents();
-        !screen.alternate_screen()
-            && contents.matches("Stopped").count() == 2
-            && contents.trim_end().ends_with("shell$")
-    });
+    terminal.wait("stopped again", |screen| screen.contents().matches("Stopped").count() == 2);
+    terminal.wait_for_prompt("shell$");
     terminal.press("fg\r");
-    terminal.wait("the inspector", vt100::Screen::alternate_screen);
-    terminal.press("q");
-    terminal.wait("the shell's prompt", |screen| {
-        !screen.alternate_screen() && screen.contents().trim_end().ends_with("shell$")
+    terminal.wait("the inspector", |screen| {
+        screen.alternate_screen() && screen.hide_cursor() && screen.contents().contains("1/6")
     });
+    terminal.press("q");
+    terminal.wait_for_prompt("shell$");
     terminal.press("exit\r");
     assert_eq!(terminal.end().0, 0);
 }
@@ -95,7 +87,7 @@ fn control_z_goes_to_the_shell_and_fg_comes_back_to_the_same_screen() {
 fn a_program_that_was_stopped_from_outside_draws_its_whole_screen_again() {
     let run = golden_run();
     let Some(mut terminal) = Terminal::start("stopped", &["open", &run], &[]) else { return };
-    terminal.wait_for("machine-q01");
+    terminal.wait_for_run();
     terminal.signal("STOP");
     let stopped = || {
         let status = std::fs::read_to_string(format!("/proc/{}/status", terminal.id()));
@@ -126,13 +118,16 @@ fn a_program_that_was_stopped_from_outside_draws_its_whole_screen_again() {
 fn a_stop_without_a_shell_does_not_freeze_the_terminal() {
     let run = golden_run();
     let Some(mut terminal) = Terminal::start("no shell", &["open", &run], &[]) else { return };
-    terminal.wait_for("machine-q01");
+    terminal.wait_for_run();
     let before = terminal.bytes().len();
     terminal.press("\u{1a}");
     terminal.wait_received("the terminal given back and taken again", |received| {
         let written = String::from_utf8_lossy(&received.bytes[before..]);
-        let left = written.find("\u{1b}[?1049l");
-        left.is_some_and(|left| written[left..].contains("\u{1b}[?1049h"))
+        let after = |sequence: &str, from: usize| written[from..].find(sequence).map(|at| from + at);
+        after("\u{1b}[?1049l", 0)
+            .and_then(|left| after("\u{1b}[?1049h", left))
+            .and_then(|taken| after("\u{1b}[?2026l", taken))
+            .is_some()
     });
     terminal.press("j");
     terminal.wait_for("2/6");

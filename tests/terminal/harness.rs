@@ -16,24 +16,47 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 pub const COLUMNS: u16 = 120;
 pub const ROWS: u16 = 40;
 
-/// What goes before every frame.
-const START_OF_FRAME: &[u8] = b"\x1b[?2026h";
-/// What follows every frame.
+/// What goes before and follows every frame: a terminal shows nothing of a frame before its end.
+const BEGIN_OF_FRAME: &[u8] = b"\x1b[?2026h";
 const END_OF_FRAME: &[u8] = b"\x1b[?2026l";
 
 /// What the terminal received.
 pub struct Received {
+    /// The screen after the last whole frame.
     pub parser: vt100::Parser,
     pub bytes: Vec<u8>,
+    /// How many of the bytes are on the screen.
+    shown: usize,
     ended: bool,
 }
 
 impl Received {
-    /// Whether the bytes stop between the start of a frame and its end: the screen is part old, part new.
-    fn is_inside_frame(&self) -> bool {
-        let last = |mark: &[u8]| self.bytes.windows(mark.len()).rposition(|window| window == mark);
-        !self.ended && last(START_OF_FRAME) > last(END_OF_FRAME)
+    fn add(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        self.ended = bytes.is_empty();
+        let waiting = &self.bytes[self.shown..];
+        // Half a frame stands beside half of the one before it, and no test may see that.
+        let whole = if self.ended { waiting.len() } else { whole_frames(waiting) };
+        self.parser.process(&waiting[..whole]);
+        self.shown += whole;
     }
+}
+
+/// How many bytes there are before a frame that has not ended.
+fn whole_frames(bytes: &[u8]) -> usize {
+    let find = |sequence: &[u8], from: usize| {
+        let found = bytes[from..].windows(sequence.len()).position(|window| window == sequence);
+        found.map(|at| from + at)
+    };
+    let mut from = 0;
+    while let Some(begin) = find(BEGIN_OF_FRAME, from) {
+        let Some(end) = find(END_OF_FRAME, begin) else { return begin };
+        from = end + END_OF_FRAME.len();
+    }
+    // A sequence that is cut may be the beginning of one.
+    let cut =
+        (1..BEGIN_OF_FRAME.len()).rev().find(|count| bytes[from..].ends_with(&BEGIN_OF_FRAME[..*count]));
+    bytes.len() - cut.unwrap_or(0)
 }
 
 type Keys = Arc<Mutex<Box<dyn Write + Send>>>;
@@ -129,8 +152,10 @@ impl Terminal {
         let keys: Keys = Arc::new(Mutex::new(keys));
         let page = variables.iter().find(|(name, _)| *name == PAGE).map(|(_, colour)| (*colour).to_owned());
         let parser = vt100::Parser::new(ROWS, COLUMNS, 0);
-        let received =
-            Arc::new((Mutex::new(Received { parser, bytes: Vec::new(), ended: false }), Condvar::new()));
+        let received = Arc::new((
+            Mutex::new(Received { parser, bytes: Vec::new(), shown: 0, ended: false }),
+            Condvar::new(),
+        ));
         let shared = Arc::clone(&received);
         let answering = Arc::clone(&keys);
         std::thread::spawn(move || {
@@ -144,9 +169,7 @@ impl Terminal {
                     let mut keys = locked(&answering);
                     let _ = keys.write_all(&answers).and_then(|()| keys.flush());
                 }
-                received.parser.process(&buffer[..count]);
-                received.bytes.extend_from_slice(&buffer[..count]);
-                received.ended = count == 0;
+                received.add(&buffer[..count]);
                 shared.1.notify_all();
                 if count == 0 {
                     return;
@@ -171,7 +194,7 @@ impl Terminal {
     pub fn wait_received(&self, what: &str, wanted: impl Fn(&Received) -> bool) {
         let deadline = Instant::now() + PATIENCE;
         let mut received = locked(&self.received.0);
-        while received.is_inside_frame() || !wanted(&received) {
+        while !wanted(&received) {
             let left = deadline.saturating_duration_since(Instant::now());
             assert!(
                 !left.is_zero() && !received.ended,
@@ -193,22 +216,41 @@ impl Terminal {
         self.wait(&format!("{text:?}"), |screen| screen.contents().contains(text));
     }
 
+    /// Waits until the whole golden run is read: before that a key may find one example where the test counts on
+    /// six.
+    #[track_caller]
+    pub fn wait_for_run(&self) {
+        self.wait("the whole run, at its first example", |screen| {
+            let text = screen.contents();
+            text.contains("6 examples") && text.contains(FIRST_QUESTION)
+        });
+    }
+
+    /// Waits for a prompt that nothing was typed behind: what is typed earlier belongs to the program before.
+    #[track_caller]
+    pub fn wait_for_prompt(&self, prompt: &str) {
+        self.wait(&format!("the prompt {prompt:?}"), |screen| {
+            !screen.alternate_screen() && screen.contents().trim_end().ends_with(prompt)
+        });
+    }
+
+    /// Gives the terminal another size.
+    pub fn change_size(&self, columns: u16, rows: u16) {
+        locked(&self.received.0).parser.screen_mut().set_size(rows, columns);
+        self.master.resize(size(columns, rows)).expect("the terminal can be resized");
+    }
+
     /// Gives the terminal another size and waits for the next frame.
     #[track_caller]
     pub fn resize(&self, columns: u16, rows: u16) {
-        let mut received = locked(&self.received.0);
-        received.parser.screen_mut().set_size(rows, columns);
-        let before = received.bytes.len();
-        drop(received);
-        self.master.resize(size(columns, rows)).expect("the terminal can be resized");
+        let before = locked(&self.received.0).bytes.len();
+        self.change_size(columns, rows);
         self.wait_received(&format!("a frame at {columns}x{rows}"), |received| {
             received.bytes.len() > before && received.bytes.ends_with(END_OF_FRAME)
         });
     }
 
     /// Waits until the first line reaches to the right edge: the frame was drawn for the present size.
-    /// Before that no key is pressed: one that arrives together with a change of size may lie in the
-    /// terminal until the next one comes.
     #[track_caller]
     pub fn wait_for_layout(&self) {
         self.wait("a frame of the present size", |screen| {
@@ -269,6 +311,15 @@ impl Terminal {
         let mut kill = std::process::Command::new("kill");
         let sent = kill.arg(format!("-{name}")).arg(self.id().to_string());
         assert!(sent.status().expect("kill is there").success());
+    }
+
+    /// SIGKILL, which nothing can catch.
+    #[cfg(unix)]
+    #[track_caller]
+    pub fn kill(mut self) -> Sandbox {
+        self.signal("KILL");
+        self.child.wait().expect("it ends");
+        self.sandbox
     }
 
     /// Bytes received so far.

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use ragscope::data::Dataset;
 use ragscope::evidence::{Evidence, parse_line};
-use ragscope::inspect::evaluation::FeatureStore;
+use ragscope::laboratory::FeatureStore;
 use ragscope::metrics::Random;
 use serde_json::json;
 
@@ -187,7 +187,11 @@ fn a_file_that_another_process_scores_to_is_not_touched() {
     let mut command = sandbox.command(&["score", "-", "--model", "tiny", "-o", "run.jsonl"]);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut first = command.spawn().expect("the binary starts");
-    while !sandbox.work().join("run.jsonl").exists() {
+    // The first line is there: the file is held by then, which a file that is only begun need not be.
+    let record = b"{\"question\":\"When?\",\"contexts\":[\"At noon.\"],\"answer\":\"At noon.\"}\n";
+    let mut stdin = first.stdin.take().expect("standard input is piped");
+    std::io::Write::write_all(&mut stdin, record).expect("the binary reads");
+    while length(&sandbox.work().join("run.jsonl")) == 0 {
         assert!(first.try_wait().expect("its state").is_none(), "it ended early");
         std::thread::yield_now();
     }
@@ -195,12 +199,10 @@ fn a_file_that_another_process_scores_to_is_not_touched() {
         let arguments = ["score", "data.jsonl", "--model", "tiny", "-o", "run.jsonl", more];
         sandbox.run(&arguments).code(3).complains(&["run.jsonl is being written by another ragscope"]);
     }
-    let record = b"{\"question\":\"When?\",\"contexts\":[\"At noon.\"],\"answer\":\"At noon.\"}\n";
-    let mut stdin = first.stdin.take().expect("standard input is piped");
     std::io::Write::write_all(&mut stdin, record).expect("the binary reads");
     drop(stdin);
     assert_eq!(first.wait().expect("it ends").code(), Some(0));
     let run: Vec<Evidence> =
         sandbox.read("run.jsonl").lines().map(|line| parse_line(line, 1).expect("evidence")).collect();
-    assert_eq!(run.len(), 1);
+    assert_eq!(run.len(), 2);
 }

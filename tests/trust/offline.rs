@@ -10,28 +10,29 @@ use crate::sandbox::{BINARY, Ran, Sandbox, repository, tiny_model};
 /// Stands in every text of the data and in nothing else.
 const SECRET: &str = "zanzibarquartz";
 
-fn sandbox() -> Sandbox {
+/// A data set with documents and one with passages, both about `secret`, and a model of a few tokens.
+pub fn sandbox_about(secret: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     tiny_model::write(&sandbox.work().join("tiny"));
     let examples: Vec<serde_json::Value> = (0..24)
         .map(|at| {
-            json!({"id": format!("e{at}"), "question": format!("When is {SECRET} w{at}?"),
-                   "answer": format!("The {SECRET} w{at} opens at noon. It closes in {at} days."),
-                   "reference": format!("{SECRET} w{at}"), "source_ids": [format!("d{at}")],
+            json!({"id": format!("e{at}"), "question": format!("When is {secret} w{at}?"),
+                   "answer": format!("The {secret} w{at} opens at noon. It closes in {at} days."),
+                   "reference": format!("{secret} w{at}"), "source_ids": [format!("d{at}")],
                    "labels": if at % 3 == 0 { json!([{"start": 4, "end": 9}]) } else { json!([]) },
                    "source_id": format!("s{at}")})
         })
         .collect();
     let documents: Vec<serde_json::Value> = (0..24)
-        .map(|at| json!({"id": format!("d{at}"), "text": format!("The {SECRET} w{at} opens at noon, not later.")}))
+        .map(|at| json!({"id": format!("d{at}"), "text": format!("The {secret} w{at} opens at noon, not later.")}))
         .collect();
     sandbox.write_lines("data/examples.jsonl", &examples);
     sandbox.write_lines("data/documents.jsonl", &documents);
     let given: Vec<serde_json::Value> = (0..24)
         .map(|at| {
-            json!({"id": format!("g{at}"), "question": format!("When is {SECRET} w{at}?"), "source_id": format!("s{at}"),
-                   "contexts": [format!("The {SECRET} w{at} opens at noon.")],
-                   "answer": format!("The {SECRET} w{at} opens at noon. It closes in {at} days."),
+            json!({"id": format!("g{at}"), "question": format!("When is {secret} w{at}?"), "source_id": format!("s{at}"),
+                   "contexts": [format!("The {secret} w{at} opens at noon.")],
+                   "answer": format!("The {secret} w{at} opens at noon. It closes in {at} days."),
                    "labels": if at % 3 == 0 { json!([{"start": 4, "end": 9}]) } else { json!([]) }})
         })
         .collect();
@@ -39,8 +40,12 @@ fn sandbox() -> Sandbox {
     sandbox
 }
 
+fn sandbox() -> Sandbox {
+    sandbox_about(SECRET)
+}
+
 /// Every command but `models fetch`, each with the files it needs from those before it.
-fn commands() -> Vec<Vec<&'static str>> {
+pub fn commands() -> Vec<Vec<&'static str>> {
     vec![
         vec!["open", "--plain", "data", "--model", "tiny"],
         vec!["certify", "data", "--output", "cal.json"],
@@ -53,6 +58,7 @@ fn commands() -> Vec<Vec<&'static str>> {
         vec!["check", "run.jsonl", "--max-unusable", "100%"],
         vec!["highlighting", "run.jsonl", "--output", "hl.json"],
         vec!["report", "run.jsonl", "--output", "r.html"],
+        vec!["report", "run.jsonl", "--verify", "r.html"],
         vec!["open", "--plain", "run.jsonl"],
         vec!["train", "given.jsonl", "--model", "tiny", "--output", "heads"],
         vec!["eval", "given.jsonl", "--model", "tiny"],
@@ -60,8 +66,12 @@ fn commands() -> Vec<Vec<&'static str>> {
         vec!["models", "list"],
         vec!["models", "path"],
         vec!["models", "show", "tiny"],
+        vec!["models", "verify", "tiny"],
+        vec!["models", "fetch", "--from", "given.jsonl"],
+        vec!["models", "bench", "--model", "tiny", "--tokens", "40", "--answer", "8", "--rounds", "1"],
         vec!["ask", "data", "When is it?", "--model", "tiny", "--max-new-tokens", "8"],
         vec!["heads", "list", "heads", "--model", "tiny"],
+        vec!["heads", "show", "heads", "--model", "tiny"],
         vec!["schema"],
         vec!["keys"],
         vec!["config"],
@@ -71,10 +81,11 @@ fn commands() -> Vec<Vec<&'static str>> {
     ]
 }
 
-/// The commands that `--help` lists.
-fn listed(sandbox: &Sandbox) -> Vec<String> {
-    let help = sandbox.run(&["--help"]).code(0).stdout;
-    let list = help.split("Commands:").nth(1).and_then(|rest| rest.split("Options:").next()).expect("a list");
+/// The commands that the help of `of` lists.
+fn listed(sandbox: &Sandbox, of: &[&str]) -> Vec<String> {
+    let help = sandbox.run(&[of, &["--help"]].concat()).code(0).stdout;
+    let list =
+        help.split("Commands:").nth(1).and_then(|rest| rest.split("Options:").next()).unwrap_or_default();
     list.lines()
         .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
         .filter_map(|line| line.split_whitespace().next().map(str::to_owned))
@@ -85,13 +96,21 @@ fn listed(sandbox: &Sandbox) -> Vec<String> {
 #[test]
 fn every_command_is_run_without_a_network_here() {
     let sandbox = Sandbox::new();
-    // What needs a terminal or a network of its own is tested where it lives.
-    let apart: [&str; 0] = [];
-    let run: Vec<&str> = commands().iter().map(|arguments| arguments[0]).collect();
-    let missing: Vec<String> = listed(&sandbox)
-        .into_iter()
-        .filter(|name| !run.contains(&name.as_str()) && !apart.contains(&name.as_str()))
-        .collect();
+    let commands = commands();
+    let mut missing = Vec::new();
+    for name in listed(&sandbox, &[]) {
+        let parts = listed(&sandbox, &[&name]);
+        if parts.is_empty() && !commands.iter().any(|arguments| arguments[0] == name) {
+            missing.push(name.clone());
+        }
+        for part in parts {
+            let run =
+                commands.iter().any(|arguments| arguments[0] == name && arguments.get(1) == Some(&&*part));
+            if !run {
+                missing.push(format!("{name} {part}"));
+            }
+        }
+    }
     assert!(missing.is_empty(), "add to `commands`: {missing:?}");
 }
 
@@ -120,7 +139,10 @@ fn every_command_does_the_same_in_a_network_namespace_without_routes() {
         let output = command.output().expect("unshare is there");
         let ran = checked(Ran::new(&command, output));
         assert_eq!(ran.code, free.code, "with a network:\n{free}\nwithout:\n{ran}");
-        assert_eq!(ran.stdout.len(), free.stdout.len(), "with a network:\n{free}\nwithout:\n{ran}");
+        // What measures time says something else every time.
+        let measures = arguments.contains(&"bench");
+        let same = measures || ran.stdout.len() == free.stdout.len();
+        assert!(same, "with a network:\n{free}\nwithout:\n{ran}");
     }
     // There is really no network in there.
     let probe = Command::new("unshare").args(["-rn", "cat", "/proc/net/route"]).output().expect("unshare");
@@ -149,6 +171,39 @@ fn standard_error_says_nothing_of_the_texts_of_the_data() {
         assert!(!log.contains(SECRET), "{level}: {log}");
         assert!(level == "warn" || !log.is_empty(), "the log is where it is looked for");
     }
+}
+
+/// P12, for every command there is: whatever the data say, neither stream acts on a terminal.
+#[test]
+fn every_command_is_harmless_whatever_the_data_say() {
+    let acting = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{1b}]8;;http://x\u{1b}\\ \u{9b}31m\r\u{8}\u{7f}\u{202e}\u{2066}\u{200b} end";
+    let sandbox = sandbox_about(acting);
+    for arguments in commands() {
+        let ran = checked(sandbox.run(&arguments)).harmless();
+        for (stream, text) in [("output", &ran.stdout), ("error", &ran.stderr)] {
+            assert!(!text.contains(['\u{202e}', '\u{2066}']), "{arguments:?} turns the text of its {stream}");
+        }
+    }
+    // Nor do the files, which people look at with `cat`.
+    let mut looked_at = 0;
+    let mut folders = vec![sandbox.work()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+            let path = entry.path();
+            let input = ["data", "tiny", "given.jsonl"].iter().any(|name| path == sandbox.work().join(name));
+            if path.is_dir() && !input {
+                folders.push(path);
+                continue;
+            }
+            let text = std::fs::read(&path).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+            if let Some(text) = text.filter(|_| !input) {
+                let acts = |c: char| (c.is_control() && c != '\n') || matches!(c, '\u{202e}' | '\u{2066}');
+                assert!(!text.contains(acts), "{}", path.display());
+                looked_at += 1;
+            }
+        }
+    }
+    assert!(looked_at >= 10, "{looked_at} files");
 }
 
 #[test]

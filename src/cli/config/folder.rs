@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy;
 
+use crate::disk::{LONGEST_SETTINGS, read_at_most};
+
 /// The folder of `config.toml`, `keys.toml` and `presets.toml`. It need not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigurationFolder(PathBuf);
@@ -48,7 +50,7 @@ impl ConfigurationFolder {
 
 /// Text of a file of the folder; `None` where there is no such file.
 pub fn read_if_there(path: &Path) -> Result<Option<String>, String> {
-    match std::fs::read(path) {
+    match read_at_most(path, LONGEST_SETTINGS) {
         Ok(bytes) => match String::from_utf8(bytes) {
             Ok(text) => Ok(Some(text)),
             Err(_) => Err(format!("{} is no UTF-8 text; save it as UTF-8", path.display())),

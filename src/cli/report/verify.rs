@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::disk::read_at_most;
 use crate::evidence::HashedRun;
 use crate::report::verify::{Difference, Face, Stated, differences};
 use crate::report::{Context, RunFacts};
@@ -12,6 +13,9 @@ use super::super::report_context::{
 };
 use super::super::thresholds::{CertifiedHighlighting, HighlightingThreshold};
 use super::super::{Failure, Outcome, output};
+
+/// Most bytes of a report.
+const LARGEST: u64 = 4 << 30;
 
 /// Differences that are named one by one.
 const NAMED: usize = 5;
@@ -24,7 +28,7 @@ pub fn verify(
     highlighting: &HighlightingThreshold,
 ) -> Outcome {
     let shown = visible_path(path);
-    let bytes = std::fs::read(path)
+    let bytes = read_at_most(path, LARGEST)
         .map_err(|error| Failure::input_message(format!("cannot read the report {shown}: {error}")))?;
     let text = String::from_utf8(bytes).map_err(|_| {
         Failure::input_message(format!("{shown}: expected a report as UTF-8 text, found other bytes"))

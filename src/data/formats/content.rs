@@ -48,6 +48,9 @@ impl Content {
         let extension = extension(file);
         let first = file.bytes.iter().copied().find(|byte| !byte.is_ascii_whitespace());
         match (extension.as_str(), first) {
+            // Whole documents go by this name too: lists above all.
+            ("jsonl" | "ndjson", Some(b'[')) => Self::document(file).or(Ok(Self::Lines)),
+            ("jsonl" | "ndjson", Some(b'{')) => Self::lines_or_document(file).or(Ok(Self::Lines)),
             ("jsonl" | "ndjson", _) => Ok(Self::Lines),
             ("csv" | "tsv", first) if first != Some(b'[') => Ok(Self::table(file)),
             (_, Some(b'{')) => Self::lines_or_document(file),
@@ -160,7 +163,7 @@ impl Content {
                 return Ok((objects, None));
             }
             Self::Document(other, _) => {
-                problem = Some(format!("expected a list of objects, found {}", other.kind()));
+                problem = Some(format!("a JSON document that is {} alone", other.kind()));
             }
         }
         Ok((sample, problem))

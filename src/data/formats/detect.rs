@@ -56,6 +56,14 @@ pub(crate) fn detect(file: &SourceFile, options: &OpenOptions) -> Result<Detecte
 }
 
 fn unknown(file: &SourceFile, content: &Content, sample: &[Cow<'_, Object>]) -> DataError {
+    if let Some(found) = sample.first().and_then(|fields| trulens::without_records(fields)) {
+        return DataError::UnknownLayout {
+            path: file.shown.clone(),
+            expected: "records with questions".to_owned(),
+            found: format!("{found}, which has none"),
+            next: "export the tables `trulens_events` or `records` of the same database".to_owned(),
+        };
+    }
     DataError::UnknownLayout {
         path: file.shown.clone(),
         expected: format!("one of the layouts {}", Format::names()),
@@ -188,7 +196,8 @@ fn can_be(
         ),
         Format::TruLens => records(
             trulens::is_record,
-            "the field `record_attributes`, a `record_id` with its calls, or `query` and `expected_response`",
+            "the field `record_attributes`, a `record_id` with its calls or a `feedback_result_id`, or `query` and \
+             `expected_response`",
         ),
         Format::OpenInference => records(
             openinference::is_record,

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::data::example::{Document, Example, Passage};
 use crate::data::units::OffsetUnit;
+use crate::text::escaped_json;
 
 /// One line of own JSONL, without its end. Offsets are code points, the unit that is meant where none is stated.
 ///
@@ -44,7 +45,12 @@ pub fn write_line(example: &Example) -> String {
     if !example.groups.is_empty() {
         put("groups", json!(example.groups));
     }
-    Value::Object(fields).to_string()
+    written(fields)
+}
+
+/// Nothing in the line acts on a terminal or ends it early, whatever the texts hold.
+fn written(fields: Map<String, Value>) -> String {
+    escaped_json(&Value::Object(fields).to_string()).into_owned()
 }
 
 fn passage(passage: &Passage) -> Value {
@@ -80,7 +86,7 @@ pub fn write_document(document: &Document) -> String {
     if !document.groups.is_empty() {
         fields.insert("groups".to_owned(), json!(document.groups));
     }
-    Value::Object(fields).to_string()
+    written(fields)
 }
 
 #[cfg(test)]

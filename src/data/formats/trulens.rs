@@ -1,8 +1,8 @@
 //! `TruLens`, its three generations: spans of OpenTelemetry under `ai.observability.*` (and an early build's
-//! `trulens.*`), classic records with `main_input` or `input` and the calls that hold the contexts, and tables of
-//! ground truth.
+//! `trulens.*`), classic records with `main_input` or `input` and the calls that hold the contexts, results of
+//! feedback functions, and tables of ground truth.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use crate::data::error::DataError;
 use crate::data::json::{Json, Object};
@@ -12,11 +12,15 @@ use super::spans::{Attributes, unprinted};
 use super::translated::{Translated, Translation, drafts};
 use super::{Input, Parts};
 
+mod feedback;
+
+pub(super) use feedback::without_records;
+
 const ATTRIBUTES: &str = "record_attributes";
 
 /// Whether a record can be one of `TruLens`.
 pub(super) fn is_record(fields: &Object) -> bool {
-    fields.has(ATTRIBUTES) || is_classic(fields) || is_ground_truth(fields)
+    fields.has(ATTRIBUTES) || is_classic(fields) || feedback::is_result(fields) || is_ground_truth(fields)
 }
 
 fn is_classic(fields: &Object) -> bool {
@@ -39,6 +43,7 @@ struct Span {
 pub(super) fn read(input: &Input<'_>, notices: &mut Notices) -> Result<Parts, DataError> {
     let mut spans: Vec<Span> = Vec::new();
     let mut records: Vec<Translated> = Vec::new();
+    let mut feedback = feedback::Results::default();
     for source in input.rows(notices)? {
         let line = source.line;
         match source.fields {
@@ -48,19 +53,25 @@ pub(super) fn read(input: &Input<'_>, notices: &mut Notices) -> Result<Parts, Da
                 Err(reason) => records.push((line, Err(reason))),
             },
             Ok(fields) if is_classic(&fields) => records.push((line, classic(&fields))),
+            Ok(fields) if feedback::is_result(&fields) => feedback.add(&fields, line),
             Ok(fields) => records.push((line, Ok(ground_truth(&fields)))),
             Err(reason) => records.push((line, Err(reason))),
         }
     }
-    let mut seen = HashSet::new();
-    let ids: Vec<String> = spans
-        .iter()
-        .filter(|span| seen.insert(span.record.clone()))
-        .map(|span| span.record.clone())
-        .collect();
-    for id in ids {
-        let own: Vec<&Span> = spans.iter().filter(|span| span.record == id).collect();
-        records.push((own.first().and_then(|span| span.line), example(&id, &own)));
+    records.extend(feedback.records(notices));
+    let mut by_record: HashMap<&str, usize> = HashMap::new();
+    let mut grouped: Vec<Vec<&Span>> = Vec::new();
+    for span in &spans {
+        let at = *by_record.entry(&span.record).or_insert(grouped.len());
+        if at == grouped.len() {
+            grouped.push(Vec::new());
+        }
+        grouped[at].push(span);
+    }
+    for own in grouped {
+        if let Some(first) = own.first() {
+            records.push((first.line, example(&first.record, &own)));
+        }
     }
     Ok(Parts { rows: drafts(records, notices), documents: Vec::new() })
 }

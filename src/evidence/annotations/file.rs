@@ -3,13 +3,17 @@
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::marks::{ANNOTATION_SCHEMA, AnnotatedAnswer, Annotations};
-use crate::disk::read_at_most;
+use crate::disk::{FileAccess, FileLock, read_at_most, write_whole};
 use crate::text::{escaped_json, visible_line, visible_path};
 
 /// Most bytes of a file of marks.
 const LARGEST: u64 = 256 << 20;
+
+/// How long somebody else may hold the file; a save takes milliseconds.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What every version of the layout begins with.
 const FAMILY: &str = "ragscope-annotations/";
@@ -109,9 +113,20 @@ impl AnnotationFile {
     }
 
     /// Writes `ours` through a temporary file that is synced and renamed. What others changed in the file since
-    /// it was last looked at stays: an answer that both changed holds what we say, every other one what they
-    /// say.
+    /// it was last looked at stays: of an answer that both changed both changes hold, see
+    /// [`Annotations::join`]. Nobody else saves between the look and the rename.
     pub fn save(&mut self, ours: &Annotations) -> Result<SavedAnnotations, AnnotationError> {
+        self.save_within(PATIENCE, ours)
+    }
+
+    fn save_within(
+        &mut self,
+        patience: Duration,
+        ours: &Annotations,
+    ) -> Result<SavedAnnotations, AnnotationError> {
+        // Where the name is a link, the file that it means is replaced and the link stays.
+        let place = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
+        let _held = FileLock::wait(&lock_beside(&place), patience).map_err(|error| self.unwritable(error))?;
         let content = read(&self.path)?;
         let joined = Annotations::join(&self.base, ours, &content.annotations);
         let mut text = String::new();
@@ -119,23 +134,32 @@ impl AnnotationFile {
             text.push_str(line);
             text.push('\n');
         }
-        for answer in joined.answers() {
-            let json =
-                serde_json::to_string(answer).map_err(|error| self.unwritable(io::Error::other(error)))?;
-            text.push_str(&escaped_json(&json));
-            text.push('\n');
-        }
+        text.push_str(&lines(&joined).map_err(|error| self.unwritable(error))?);
         if text.is_empty() {
             // The last mark is gone, and the file was nothing but marks.
             if !content.annotations.is_empty() {
                 remove(&self.path).map_err(|error| self.unwritable(error))?;
             }
         } else {
-            write(&self.path, text.as_bytes()).map_err(|error| self.unwritable(error))?;
+            write_whole(&place, text.as_bytes(), FileAccess::AsBefore)
+                .map_err(|error| self.unwritable(error))?;
         }
         self.base.clone_from(&joined);
         let joined = (joined != *ours).then_some(joined);
         Ok(SavedAnnotations { path: self.path.clone(), joined })
+    }
+
+    /// Writes `ours` to a new file of the folder for temporary ones: for marks that their own file does not take
+    /// when the program ends. Where they are.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn rescue(&self, ours: &Annotations) -> io::Result<PathBuf> {
+        let name = format!("ragscope-{}-", std::process::id());
+        let mut file = tempfile::Builder::new().prefix(&name).suffix(".annotations.jsonl").tempfile()?;
+        file.write_all(lines(ours)?.as_bytes())?;
+        file.as_file().sync_all()?;
+        Ok(file.keep()?.1)
     }
 
     fn unwritable(&self, source: io::Error) -> AnnotationError {
@@ -216,34 +240,20 @@ fn parse(line: &str) -> Result<AnnotatedAnswer, Refusal> {
     Ok(answer)
 }
 
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // Where the name is a link, the file that it means is replaced and the link stays.
-    let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = builder(&place).tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(&place).map_err(|error| error.error)?;
-    // The new name is safe when the folder is; where a folder cannot be synced, nothing more can be done.
-    if let Ok(folder) = std::fs::File::open(folder) {
-        let _ = folder.sync_all();
+fn lines(annotations: &Annotations) -> io::Result<String> {
+    let mut text = String::new();
+    for answer in annotations.answers() {
+        text.push_str(&escaped_json(&serde_json::to_string(answer).map_err(io::Error::other)?));
+        text.push('\n');
     }
-    Ok(())
+    Ok(text)
 }
 
-/// Temporary files are private; this one keeps the permissions of the file it replaces, else it gets those of
-/// every new file.
-fn builder(place: &Path) -> tempfile::Builder<'static, 'static> {
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let permissions = std::fs::metadata(place).map(|file| file.permissions());
-        builder.permissions(permissions.unwrap_or_else(|_| std::fs::Permissions::from_mode(0o666)));
-    }
-    #[cfg(not(unix))]
-    let _ = place;
-    builder
+/// Held while the file is read, joined and replaced, and gone afterwards.
+fn lock_beside(place: &Path) -> PathBuf {
+    let mut name = place.as_os_str().to_owned();
+    name.push(".lock");
+    PathBuf::from(name)
 }
 
 fn remove(path: &Path) -> io::Result<()> {

@@ -119,14 +119,70 @@ fn what_others_wrote_meanwhile_is_kept_and_told() {
     assert_eq!(place.open().1, joined);
     // Our own next save finds nothing foreign.
     assert_eq!(file.save(&joined).unwrap().joined, None);
-    // Both change one answer: what we say holds.
+    // Both change one answer: our mark is gone as we said, and they have looked at all of it.
     let mut theirs = other("q3");
     theirs.checked = true;
     std::fs::write(place.path(), line(&theirs)).unwrap();
     let mut ours = joined.clone();
     ours.replace("q3", &theirs.answer_hash, None);
     let joined = file.save(&ours).unwrap().joined.expect("it was joined");
-    assert!(ids(&joined).is_empty());
+    let left: Vec<(bool, usize)> = joined.answers().map(|one| (one.checked, one.marks.len())).collect();
+    assert_eq!((ids(&joined), left), (vec!["q3".to_owned()], vec![(true, 0)]));
+}
+
+#[test]
+fn many_that_save_at_once_lose_none_of_their_marks() {
+    let place = Place::new();
+    // Words 0 to 4 of one answer, one for each saver, and ten answers that only the saver has.
+    std::thread::scope(|scope| {
+        for saver in 0..5 {
+            let place = &place;
+            scope.spawn(move || {
+                let (mut file, mut ours, _) = place.open();
+                let mut one = evidence();
+                for turn in 0..10 {
+                    one.id = format!("{saver}-{turn}");
+                    ours.mark(&one, 0..2, MarkKind::Missed, shown());
+                    if turn == saver {
+                        let word = saver * 3..saver * 3 + 2;
+                        ours.mark(&evidence(), word, MarkKind::FalseAlarm, shown());
+                    }
+                    if let Some(joined) = file.save(&ours).unwrap().joined {
+                        ours = joined;
+                    }
+                }
+            });
+        }
+    });
+    let (_, all, notices) = place.open();
+    assert!(notices.is_empty(), "{notices:?}");
+    assert_eq!(all.answers().count(), 51);
+    let answer = evidence().answer.unwrap();
+    assert_eq!(all.of("q1", &answer).unwrap().marks.len(), 5, "of each saver one");
+    assert_eq!(place.names(), ["data.jsonl.annotations.jsonl"]);
+}
+
+#[test]
+fn a_file_that_is_held_for_long_is_told_and_the_marks_come_with_the_next_save() {
+    let place = Place::new();
+    let (mut file, ..) = place.open();
+    let lock = lock_beside(&place.path().canonicalize().unwrap_or_else(|_| place.path()));
+    let held = FileLock::wait(&lock, Duration::ZERO).unwrap();
+    let error = file.save_within(Duration::ZERO, &marked(0..2)).unwrap_err().to_string();
+    assert!(error.contains("another process has held it") && error.contains("next mark"), "{error}");
+    assert!(!place.path().exists());
+    drop(held);
+    file.save(&marked(0..2)).unwrap();
+    assert_eq!(place.open().1, marked(0..2));
+}
+
+#[test]
+fn marks_that_their_file_does_not_take_are_rescued_to_a_file_that_can_be_opened() {
+    let place = Place::new();
+    let (file, ..) = place.open();
+    let rescued = file.rescue(&marked(6..11)).unwrap();
+    assert_eq!(AnnotationFile::open(&rescued).unwrap().1, marked(6..11));
+    std::fs::remove_file(rescued).unwrap();
 }
 
 #[cfg(unix)]

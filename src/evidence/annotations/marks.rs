@@ -6,6 +6,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::join::join_answer;
 use crate::evidence::{Evidence, Findings, Thresholds};
 
 /// Version of the line's layout. A reader refuses another major number.
@@ -201,14 +202,16 @@ impl Annotations {
         self.answers.insert((answer.id.clone(), answer.answer_hash.clone()), answer);
     }
 
-    /// Ours over theirs, from a common `base`: an answer that we left as it was is theirs to change.
+    /// Both changes since a common `base`: an answer that one side left as it was is the other's to change, and
+    /// of one that both changed every byte has the mark of whoever changed it there; ours, where both did.
     #[must_use]
     pub fn join(base: &Self, ours: &Self, theirs: &Self) -> Self {
         let mut joined = theirs.clone();
-        for key in base.answers.keys().chain(ours.answers.keys()) {
-            let now = ours.answers.get(key);
-            if now != base.answers.get(key) {
-                joined.replace(&key.0, &key.1, now.cloned());
+        let ours_gone = base.answers.keys().filter(|key| !ours.answers.contains_key(*key));
+        for key in ours.answers.keys().chain(ours_gone) {
+            let (before, now) = (base.answers.get(key), ours.answers.get(key));
+            if now != before {
+                joined.replace(&key.0, &key.1, join_answer(before, now, theirs.answers.get(key)));
             }
         }
         joined
@@ -290,6 +293,19 @@ impl Annotations {
         marked.shown = shown;
         self.replace(&evidence.id, &marked.answer_hash.clone(), Some(marked));
         true
+    }
+
+    /// Makes the change of an answer's marks from `before` to `after`, and leaves what somebody else changed there
+    /// since.
+    pub fn change_from(
+        &mut self,
+        (id, answer_hash): (&str, &str),
+        before: Option<&AnnotatedAnswer>,
+        after: Option<&AnnotatedAnswer>,
+    ) {
+        let now = self.answers.get(&(id.to_owned(), answer_hash.to_owned()));
+        let joined = join_answer(before, after, now);
+        self.replace(id, answer_hash, joined);
     }
 
     /// Puts an answer's marks back to what they were (`None`: there were none).

@@ -5,11 +5,13 @@
 //! |---|---|
 //! | `marks` | [`Mark`], [`AnnotatedAnswer`], and [`Annotations`], which are all of a file |
 //! | `file` | [`AnnotationFile`]: read, written as a whole, joined with what others wrote meanwhile |
+//! | `join` | the marks of an answer that two readers changed |
 //! | `labels` | marks as labels of examples, for training and comparison |
 //! | `agreement` | how a detector's flags agree with them, token by token |
 
 mod agreement;
 mod file;
+mod join;
 mod labels;
 mod marks;
 

@@ -48,6 +48,8 @@ fn product(left: &Tensor, right: &Tensor) -> candle_core::Result<Tensor> {
 /// `RMSNorm` of f32 rows over their last dimension.
 fn rms_norm(rows: &Tensor, weight: &Tensor, epsilon: f32) -> candle_core::Result<Tensor> {
     let mean = rows.sqr()?.mean_keepdim(candle_core::D::Minus1)?;
+    // Squares that overflow would make a row of zeros: finite, and wrong. Infinity times zero is not a number.
+    let mean = (&mean + (&mean * 0.0)?)?;
     rows.broadcast_div(&(mean + f64::from(epsilon))?.sqrt()?)?.broadcast_mul(weight)
 }
 

@@ -68,10 +68,11 @@ impl Annotating {
         true
     }
 
-    /// Takes the last change back; the index of its row.
+    /// Takes the last change back, and nothing that somebody else marked since; the index of its row.
     pub fn undo(&mut self) -> Option<usize> {
         let change = self.undo.pop()?;
-        self.marks.replace(&change.id, &change.answer_hash, change.before.clone());
+        let answer = (change.id.as_str(), change.answer_hash.as_str());
+        self.marks.change_from(answer, change.after.as_ref(), change.before.as_ref());
         self.unsaved = true;
         let index = change.index;
         self.redo.push(change);
@@ -81,7 +82,8 @@ impl Annotating {
     /// Makes the change again that was taken back last.
     pub fn redo(&mut self) -> Option<usize> {
         let change = self.redo.pop()?;
-        self.marks.replace(&change.id, &change.answer_hash, change.after.clone());
+        let answer = (change.id.as_str(), change.answer_hash.as_str());
+        self.marks.change_from(answer, change.before.as_ref(), change.after.as_ref());
         self.unsaved = true;
         let index = change.index;
         self.undo.push(change);

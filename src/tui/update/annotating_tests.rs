@@ -133,6 +133,23 @@ fn every_change_is_written_one_after_the_other() {
 }
 
 #[test]
+fn taking_back_ones_own_mark_leaves_what_somebody_else_marked_in_the_same_answer() {
+    let mut model = model();
+    let effects = keys(&mut model, "+");
+    let [Effect::SaveMarks(sent)] = &effects[..] else { panic!("{effects:?}") };
+    let mut theirs = sent.clone();
+    let answer = model.evidence().cloned().expect("an answer is shown");
+    theirs.mark(&answer, 6..8, MarkKind::FalseAlarm, ShownFlags::default());
+    let saved = SavedAnnotations { path: "marks.jsonl".into(), joined: Some(theirs) };
+    update(&mut model, Action::MarksSaved(Box::new(Ok(saved))));
+    assert_eq!(marks(&model), ["+w0", "-w2"]);
+    keys(&mut model, "u");
+    assert_eq!(marks(&model), ["-w2"]);
+    keys(&mut model, "U");
+    assert_eq!(marks(&model), ["+w0", "-w2"]);
+}
+
+#[test]
 fn what_could_not_be_written_is_told_kept_and_tried_again() {
     let mut model = model();
     keys(&mut model, "+");

@@ -129,6 +129,12 @@ pub enum EvaluationError {
     /// A detector could not be trained or applied.
     #[error(transparent)]
     Detect(#[from] DetectError),
+    /// Passages could not be retrieved for a question.
+    #[error(transparent)]
+    Retrieval(#[from] crate::retrieval::RetrievalError),
+    /// The model.
+    #[error(transparent)]
+    Model(#[from] crate::model::ModelError),
 }
 
 impl EvaluationError {

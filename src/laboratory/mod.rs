@@ -1,8 +1,9 @@
-//! How well detectors do, over cached features: by grouped cross-validation, on a data set's own splits, or on another
-//! data set; and heads trained on all answers.
+//! How well detectors do on labelled answers, over features kept once: by grouped cross-validation, on a data set's own
+//! splits, or on another data set; and heads trained on all answers.
 //!
 //! | file | holds |
 //! |---|---|
+//! | `extraction` | every labelled answer read once, its features into a store |
 //! | `store`, `store_answer`, `store_header`, `store_shard` | the feature store on disk: extraction happens once |
 //! | `pool` | several stores side by side |
 //! | `protocol` | who trains, who chooses, who is judged |
@@ -29,6 +30,7 @@ mod comparison;
 mod curves;
 mod error;
 mod evaluate;
+mod extraction;
 mod fitted;
 mod ground;
 mod llm_check;
@@ -56,6 +58,7 @@ mod variants;
 pub use comparison::{Comparison, ComparisonRow, Stage};
 pub use error::EvaluationError;
 pub use evaluate::{EvaluationSettings, MoreTraining, evaluate};
+pub use extraction::{Extraction, ExtractionProgress, OnError, extract, store_header};
 pub use lookback_groups::{Group, GroupCell, GroupMatrix};
 pub use method::{TokenClassifier, TokenMethod};
 pub use pool::{FeaturePool, LoadedFeatures};

@@ -29,7 +29,7 @@ fn by_folds(
     evaluate(&pool, &protocol, settings, &mut ScoreCache::default(), &mut |_| {})
 }
 
-fn row<'a>(report: &'a EvaluationReport, name: &str) -> &'a crate::inspect::evaluation::MethodRow {
+fn row<'a>(report: &'a EvaluationReport, name: &str) -> &'a crate::laboratory::MethodRow {
     report.rows.iter().find(|row| row.name == name).unwrap_or_else(|| panic!("no row {name}"))
 }
 
@@ -224,7 +224,7 @@ fn two_rows(header: &StoreHeader) -> EvaluationSettings {
 }
 
 /// Thirty training, ten choosing, and the remaining test answers; `flipped`: test labels turned round.
-fn split_examples(flipped: bool) -> Vec<(crate::inspect::evaluation::LabelledAnswer, crate::reading::Trace)> {
+fn split_examples(flipped: bool) -> Vec<(crate::laboratory::LabelledAnswer, crate::reading::Trace)> {
     let mut examples = examples(80, 2.0);
     for (number, (label, _)) in examples.iter_mut().enumerate() {
         let split = ["train", "dev", "test"][usize::from(number >= 30) + usize::from(number >= 40)];

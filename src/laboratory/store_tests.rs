@@ -49,7 +49,8 @@ fn a_run_killed_in_the_middle_continues_and_ends_with_the_same_bytes() {
     drop(filled(whole.path(), &examples));
     drop(filled(killed.path(), &examples[..SHARD_ANSWERS + 2]));
     // What a killed process leaves: a shard that was never renamed.
-    fs::write(killed.path().join("unfinished-x.part"), [1, 2, 3]).unwrap();
+    let unfinished = format!("{}x", crate::disk::UNFINISHED);
+    fs::write(killed.path().join(unfinished), [1, 2, 3]).unwrap();
 
     let mut store = FeatureStore::open(killed.path(), &header()).unwrap();
     assert_eq!(store.answers().len(), SHARD_ANSWERS + 2);

@@ -7,7 +7,7 @@
 //! that is not full is written again with more answers. A deleted shard is read again, at the end.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -17,6 +17,7 @@ use crate::detect::{
     AnswerFeatures, BlockValues, DetectError, FeatureBlock, MEMORY_LIMIT, ModelShape, Precision, RowSegment,
     StoredRows,
 };
+use crate::disk::FileLock;
 use crate::reading::Trace;
 
 use super::EvaluationError;
@@ -61,7 +62,7 @@ pub struct FeatureStore {
     answers: Vec<StoredAnswer>,
     keys: HashMap<String, usize>,
     /// Held as long as the store lives.
-    _lock: File,
+    _lock: FileLock,
     /// Shards on disk, each with the number of its file and how many answers it holds.
     shards: Vec<(usize, Shard, usize)>,
     /// The encoded features of the answers of the last shard, while it grows: [answers][columns].
@@ -161,16 +162,8 @@ impl FeatureStore {
             .chain(header.answer_features().map(Column::Answers))
             .collect();
         let lock_path = folder.join(LOCK);
-        let lock = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&lock_path)
-            .map_err(EvaluationError::file("open", &lock_path))?;
-        // Where a file system knows no locks the store works without.
-        if matches!(lock.try_lock(), Err(std::fs::TryLockError::WouldBlock)) {
-            return Err(EvaluationError::InUse { path: folder.to_owned() });
-        }
+        let held = FileLock::take(&lock_path).map_err(EvaluationError::file("open", &lock_path))?;
+        let lock = held.ok_or_else(|| EvaluationError::InUse { path: folder.to_owned() })?;
         let mut store = Self {
             folder: folder.to_owned(),
             header,

@@ -3,18 +3,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::data::{Dataset, Example, Row};
-use crate::detect::{ModelIdentity, ModelShape, TextIdentity, signals_of};
-use crate::model::{
-    CacheDirectory, LanguageModel, ModelConfig, ModelError, ModelLocation, ModelSummary, ModelTextError,
-    TextModel,
-};
-use crate::reading::{Reader, prompt_form};
+use crate::detect::signals_of;
+use crate::inspect::{Corpus, MOST_TOGETHER, identity, same_prompt};
+use crate::model::{LanguageModel, ModelError};
+use crate::reading::Reader;
 use crate::text::visible_line;
 
-use super::InspectError;
-use super::corpus::Corpus;
-use super::evaluation::{EvaluationError, FeatureSet, FeatureStore, LabelledAnswer, StoreHeader};
-use super::shared_prompt::{MOST_TOGETHER, same_prompt};
+use super::{EvaluationError, FeatureSet, FeatureStore, LabelledAnswer, StoreHeader};
 
 /// What happens to an answer that cannot be read or whose features are not finite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -48,37 +43,6 @@ pub struct Extraction {
     pub left_out: Vec<String>,
     /// Whether it was cancelled before the end.
     pub cancelled: bool,
-}
-
-/// Who a model is, for heads and stores.
-///
-/// # Errors
-/// A tokenizer that cannot tokenise.
-pub fn identity(model: &LanguageModel) -> Result<ModelIdentity, ModelError> {
-    Ok(identity_of(&model.text, model.decoder.config())?)
-}
-
-/// Who the model at `location` is, from its headers, tokenizer and template; no weights are loaded.
-///
-/// # Errors
-/// What cannot be opened.
-pub fn identity_at(location: &ModelLocation, cache: &CacheDirectory) -> Result<ModelIdentity, ModelError> {
-    let summary = ModelSummary::of(location)?;
-    Ok(identity_of(&TextModel::open(location, cache)?, &summary.config)?)
-}
-
-fn identity_of(text: &TextModel, config: &ModelConfig) -> Result<ModelIdentity, ModelTextError> {
-    let fingerprint = text.fingerprint()?;
-    Ok(ModelIdentity {
-        name: text.facts.name.clone(),
-        hash: text.facts.short_hash().to_owned(),
-        shape: ModelShape { layers: config.layers, heads: config.heads, hidden_size: config.hidden_size },
-        text: Some(TextIdentity {
-            tokenizer: fingerprint.tokenizer,
-            template: fingerprint.template,
-            prompt: prompt_form(),
-        }),
-    })
 }
 
 /// The header of a store for `dataset` read by `model`, with the features of one set.
@@ -115,7 +79,7 @@ pub fn extract(
     store: &mut FeatureStore,
     cancel: &AtomicBool,
     progress: &mut dyn FnMut(ExtractionProgress),
-) -> Result<Extraction, InspectError> {
+) -> Result<Extraction, EvaluationError> {
     let mut done = Extraction::default();
     let mut reader = Reader::new(model, store.header().layers()).keeping(signals_of(&store.header().blocks));
     let mut labelled: Vec<(&Example, &str)> = dataset
@@ -161,7 +125,7 @@ pub fn extract(
                     match store.append(&label, &read.trace) {
                         Ok(()) => Ok(read.trace.token_ids.len()),
                         Err(EvaluationError::Detect(error)) => Err(error.to_string()),
-                        Err(error) => return Err(error.into()),
+                        Err(error) => return Err(error),
                     }
                 }
                 Err(error) => Err(error.to_string()),
@@ -175,7 +139,7 @@ pub fn extract(
                     let reason = format!("row {}, id {}: {error}", example.row, visible_line(&example.id));
                     if on_error == OnError::Stop {
                         store.save()?;
-                        return Err(EvaluationError::Unreadable { reason }.into());
+                        return Err(EvaluationError::Unreadable { reason });
                     }
                     done.left_out.push(reason);
                 }

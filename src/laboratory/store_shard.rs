@@ -3,7 +3,7 @@
 //! Its metadata holds a checksum of every tensor, and a seal over names, shapes and checksums.
 
 use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::EvaluationError;
 use super::store_header::leading_digits;
+use crate::disk::{FileAccess, UNFINISHED, write_whole_with};
 
 /// A header beyond this is no header of ours.
 const LARGEST_HEADER: u64 = 16 << 20;
@@ -84,23 +85,12 @@ impl Shard {
         while !text.len().is_multiple_of(8) {
             text.push(' ');
         }
-        let mut file = tempfile::Builder::new()
-            .prefix("unfinished-")
-            .suffix(".part")
-            .tempfile_in(folder)
-            .map_err(EvaluationError::file("write", &path))?;
-        let written = file
-            .write_all(&(text.len() as u64).to_le_bytes())
-            .and_then(|()| file.write_all(text.as_bytes()))
-            .and_then(|()| tensors.iter().try_for_each(|tensor| file.write_all(&tensor.bytes)))
-            .and_then(|()| file.as_file().sync_all());
-        written.map_err(EvaluationError::file("write", &path))?;
-        file.persist(&path).map_err(|error| EvaluationError::file("write", &path)(error.error))?;
-        // The rename itself, where the system lets a folder be opened.
-        if let Ok(folder) = File::open(folder) {
-            let _ = folder.sync_all();
-        }
-        Ok(())
+        write_whole_with(&path, FileAccess::Private, &|out| {
+            out.write_all(&(text.len() as u64).to_le_bytes())?;
+            out.write_all(text.as_bytes())?;
+            tensors.iter().try_for_each(|tensor| out.write_all(&tensor.bytes))
+        })
+        .map_err(EvaluationError::file("write", &path))
     }
 
     /// Reads the header of a shard and compares it with its seal and with the length of the file.
@@ -232,7 +222,7 @@ pub(super) fn numbers(folder: &Path) -> Result<Vec<usize>, EvaluationError> {
         let name = entry.map_err(EvaluationError::file("read", folder))?.file_name();
         let Some(name) = name.to_str() else { continue };
         found.extend(number(name));
-        if name.starts_with("unfinished-") {
+        if name.starts_with(UNFINISHED) {
             let path = folder.join(name);
             fs::remove_file(&path).map_err(EvaluationError::file("remove", &path))?;
         }
