@@ -70,7 +70,7 @@ impl ChunkReader for Pages {
 /// The rows of a file, in order, a page of each column in memory at a time; a row that cannot be read is an error of
 /// its own.
 pub(crate) struct Rows {
-    rows: RowIter<'static>,
+    read: RowIter<'static>,
     shown: String,
     unfolded: Unfolded,
     unreadable: usize,
@@ -84,7 +84,7 @@ impl Rows {
         let pages = File::open(&file.path).and_then(Pages::of).map_err(read)?;
         let reader = SerializedFileReader::new(pages).map_err(|error| read(std::io::Error::other(error)))?;
         Ok(Self {
-            rows: RowIter::from_file_into(Box::new(reader)),
+            read: RowIter::from_file_into(Box::new(reader)),
             shown: file.shown.clone(),
             unfolded: Unfolded::of(file),
             unreadable: 0,
@@ -110,7 +110,7 @@ impl Iterator for Rows {
     type Item = Result<Result<Object, String>, DataError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let row = self.rows.next()?;
+        let row = self.read.next()?;
         let record = row.map_err(|error| format!("not a row of Parquet: {error}")).map(|row| {
             let columns = row.get_column_iter();
             Object::new(columns.map(|(name, field)| (name.clone(), value(field))).collect()).0
