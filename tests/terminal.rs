@@ -222,7 +222,7 @@ fn an_export_asks_before_it_replaces_and_says_what_to_do_where_nothing_can_be_wr
 /// The colours and attributes of a run's first screen.
 fn first_styles(arguments: &[&str], page: &[(&str, &str)]) -> Option<std::collections::BTreeSet<String>> {
     let mut terminal = Terminal::start("page", arguments, page)?;
-    terminal.wait_for("machine-q01");
+    terminal.wait_for_run();
     terminal.wait_for("TRUSTED");
     terminal.press("q");
     let (code, bytes, _) = terminal.end();

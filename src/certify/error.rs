@@ -2,6 +2,7 @@
 
 use super::artefact::ARTEFACT_SCHEMA;
 use super::highlighting::HIGHLIGHTING_SCHEMA;
+use crate::text::quoted;
 
 /// Errors of the certify room.
 #[derive(Debug, thiserror::Error)]
@@ -21,10 +22,11 @@ pub enum CertifyError {
     #[error("K is 0, so nothing is retrieved; choose K of at least 1")]
     NoChunksAsked,
     #[error(
-        "the calibration has schema {found:?}, expected {ARTEFACT_SCHEMA:?}; make it again with this version"
+        "the calibration has schema {found:?}, expected {ARTEFACT_SCHEMA:?}; make it again with this version",
+        found = quoted(.found)
     )]
     OtherSchema { found: String },
-    #[error("the calibration is not readable: {reason}; make it again with `ragscope certify`")]
+    #[error("the calibration is not readable: {reason}; make it again with `ragscope certify`", reason = quoted(.reason))]
     Unreadable { reason: String },
     #[error("{tokens} token scores and {labels} labels; every token of an answer needs one of each")]
     TokensAndLabels { tokens: usize, labels: usize },
@@ -39,11 +41,13 @@ pub enum CertifyError {
     OtherHighlighting { differences: String },
     #[error(
         "the calibration of the highlighting has schema {found:?}, expected {HIGHLIGHTING_SCHEMA:?}; make it \
-         again with this version"
+         again with this version",
+        found = quoted(.found)
     )]
     OtherHighlightingSchema { found: String },
     #[error(
-        "the calibration of the highlighting is not readable: {reason}; make it again with `ragscope highlighting`"
+        "the calibration of the highlighting is not readable: {reason}; make it again with `ragscope highlighting`",
+        reason = quoted(.reason)
     )]
     UnreadableHighlighting { reason: String },
 }

@@ -1,5 +1,7 @@
 //! What can go wrong when an answer is scored or a head is trained.
 
+use crate::text::quoted;
+
 /// Errors of the detectors and their heads.
 #[derive(Debug, thiserror::Error)]
 pub enum DetectError {
@@ -65,7 +67,7 @@ pub enum DetectError {
         found: String,
     },
     /// The bytes are no head, or a broken one.
-    #[error("this is not a usable head: {reason}; train it again or fetch it again")]
+    #[error("this is not a usable head: {reason}; train it again or fetch it again", reason = quoted(.reason))]
     BrokenHead {
         /// What was expected and what came.
         reason: String,

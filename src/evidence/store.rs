@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, Read, Write};
 
 use super::record::{Evidence, SCHEMA};
-use crate::text::{escaped_json, visible_line};
+use crate::text::{escaped_json, quoted};
 
 /// Longest line of evidence that is read: an answer of 20,000 tokens over 50 chunks takes some 20 MB.
 pub const LONGEST_LINE: u64 = 512 << 20;
@@ -57,7 +57,7 @@ pub fn is_evidence(first_line: &str) -> bool {
 pub fn parse_line(text: &str, line: usize) -> Result<Evidence, EvidenceError> {
     let wrong = |problem: String| EvidenceError::Line { line, problem };
     let unfit = |error: &serde_json::Error| {
-        wrong(format!("but a field does not fit: {}", visible_line(&error.to_string())))
+        wrong(format!("but a field does not fit: {}", quoted(&error.to_string())))
     };
     // What has no schema is told apart from a record with a field that does not fit; the rest is skipped
     // here, which costs little.
@@ -70,7 +70,7 @@ pub fn parse_line(text: &str, line: usize) -> Result<Evidence, EvidenceError> {
     match header.schema.as_ref().and_then(serde_json::Value::as_str) {
         None => return Err(wrong("but it has no \"schema\" field".to_owned())),
         Some(schema) if schema != SCHEMA => {
-            return Err(EvidenceError::Schema { line, found: visible_line(schema).into_owned() });
+            return Err(EvidenceError::Schema { line, found: quoted(schema) });
         }
         Some(_) => {}
     }
@@ -149,7 +149,7 @@ fn check(evidence: &Evidence) -> Result<(), String> {
     }
     for (name, values) in numbers {
         if let Some(place) = values.iter().position(|value| !value.is_finite()) {
-            return Err(format!("but {} is not finite at position {place}", visible_line(name)));
+            return Err(format!("but {} is not finite at position {place}", quoted(name)));
         }
     }
     let mut lengths = vec![
@@ -159,7 +159,7 @@ fn check(evidence: &Evidence) -> Result<(), String> {
     lengths.extend(reading.detectors.iter().map(|detector| (detector.name.as_str(), detector.raw.len())));
     for (name, length) in lengths {
         if length != tokens {
-            return Err(format!("but {} has {length} values for {tokens} tokens", visible_line(name)));
+            return Err(format!("but {} has {length} values for {tokens} tokens", quoted(name)));
         }
     }
     if let Some(lookback) = &reading.lookback {

@@ -24,7 +24,7 @@ use super::hash::sha256_file;
 use super::hugging_face_cache::{Environment, Repository, caches};
 use super::location::shown;
 use crate::disk::{FileAccess, FileLock, sync_folder, write_whole};
-use crate::text::visible_line;
+use crate::text::{quoted, visible_line};
 
 const ENDPOINT: &str = "https://huggingface.co";
 const BLOCK: usize = 1 << 18;
@@ -60,7 +60,7 @@ pub enum HubError {
          come is kept: the same command goes on from there"
     )]
     Network { url: String, reason: String },
-    #[error("{url}: the answer is not what a hub says: {reason}")]
+    #[error("{url}: the answer is not what a hub says: {reason}", reason = quoted(.reason))]
     Answer { url: String, reason: String },
     #[error("{repository} holds no {missing}: expected config.json, tokenizer.json and *.safetensors")]
     NoModel { repository: String, missing: &'static str },
@@ -218,7 +218,7 @@ impl Hub {
         let is_hexadecimal =
             |text: &str| (8..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         if !is_hexadecimal(&answer.sha) {
-            return Err(wrong(format!("{:?} is no commit", visible_line(&answer.sha))));
+            return Err(wrong(format!("{:?} is no commit", answer.sha)));
         }
         let mut files = Vec::new();
         for one in answer.siblings.into_iter().filter(|one| is_read(&one.rfilename)) {

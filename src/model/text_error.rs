@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::location::shown;
-use crate::text::visible_line;
+use crate::text::quoted;
 
 /// Why a model's tokenizer, chat template or prompt cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -19,28 +19,19 @@ pub enum ModelTextError {
          compare its SHA-256"
     )]
     Gguf { offset: u64, reason: String },
-    #[error("the GGUF field {field} is {found}; expected {expected}", found = cut(.found))]
+    #[error("the GGUF field {field} is {found}; expected {expected}", found = quoted(.found))]
     Field { field: &'static str, found: String, expected: String },
     #[error(
         "{field} = \"{found}\" is not supported (supported: {supported}); give the model as a directory with \
-         its tokenizer.json instead", found = cut(.found)
+         its tokenizer.json instead", found = quoted(.found)
     )]
     UnsupportedTokenizer { field: &'static str, found: String, supported: &'static str },
-    #[error("the tokenizer cannot be built: {reason}", reason = cut(.0))]
+    #[error("the tokenizer cannot be built: {reason}", reason = quoted(.0))]
     Tokenizer(String),
-    #[error("{at}: {reason}", at = shown(.path), reason = cut(.reason))]
+    #[error("{at}: {reason}", at = shown(.path), reason = quoted(.reason))]
     File { path: PathBuf, reason: String },
-    #[error("the model's chat template cannot be used: {reason}", reason = cut(.0))]
+    #[error("the model's chat template cannot be used: {reason}", reason = quoted(.0))]
     Template(String),
     #[error("the prompt's segments do not fit its text: {0}")]
     Segments(String),
-}
-
-/// Text of a file in a message: nothing that acts on a terminal, and not all of it where it is long.
-fn cut(text: &str) -> String {
-    const MOST: usize = 300;
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}...", visible_line(&text[..end])),
-        None => visible_line(text).into_owned(),
-    }
 }

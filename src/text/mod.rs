@@ -7,5 +7,5 @@ mod words;
 
 pub use nearest::nearest;
 pub use sentences::sentences;
-pub use visible::{escaped_json, visible, visible_char, visible_line, visible_path};
+pub use visible::{escaped_json, quoted, visible, visible_char, visible_line, visible_path};
 pub use words::{Word, words};

@@ -42,6 +42,18 @@ pub fn visible_line(text: &str) -> Cow<'_, str> {
     replace(text, false)
 }
 
+/// Characters of somebody else's text that a sentence quotes.
+const QUOTED: usize = 300;
+
+/// `text` as an error quotes it: one line, and not all of it where it is long.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    match text.char_indices().nth(QUOTED) {
+        Some((end, _)) => format!("{}...", visible_line(&text[..end])),
+        None => visible_line(text).into_owned(),
+    }
+}
+
 /// JSON text with every acting character (C0, DEL, C1, U+2028, U+2029, bidirectional controls) written as
 /// a `\u` escape; the strings in it stay what they are.
 ///
@@ -82,6 +94,13 @@ fn replace(text: &str, keep_line_feeds: bool) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_quotation_is_one_line_of_bounded_length() {
+        assert_eq!(quoted("a\u{1b}\nb"), "a␛␊b");
+        let long = quoted(&"市".repeat(100_000));
+        assert_eq!((long.chars().count(), long.ends_with("...")), (QUOTED + 3, true));
+    }
 
     #[test]
     fn escape_sequences_become_symbols_one_for_one() {

@@ -231,7 +231,7 @@ pub fn words(words: &[&str]) -> Vec<Vec<u8>> {
 /// What an error says: never a file full of it.
 pub fn said(error: &dyn std::fmt::Display) -> String {
     let said = error.to_string();
-    assert!(said.len() < 100_000, "an error of {} bytes", said.len());
+    assert!(said.len() < 30_000, "an error of {} bytes", said.len());
     assert!(!said.chars().any(|c| c.is_control() && c != '\n'), "a control character in {said:?}");
     said
 }

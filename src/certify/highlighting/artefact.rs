@@ -6,6 +6,7 @@ use super::HighlightingGuarantee;
 use super::answers::{AnswerLoss, Population};
 use super::curve::{CurveRow, HighlightingCurve};
 use crate::certify::CertifyError;
+use crate::text::quoted;
 
 /// Version of the layout. Another one is refused.
 pub const HIGHLIGHTING_SCHEMA: &str = "ragscope-highlighting/1";
@@ -98,7 +99,9 @@ impl HighlightingArtefact {
         let differences: Vec<String> = pairs
             .into_iter()
             .filter(|(_, own, other)| own != other)
-            .map(|(what, own, other)| format!("{what} {own} was calibrated, the run has {other}"))
+            .map(|(what, own, other)| {
+                format!("{what} {} was calibrated, the run has {}", quoted(&own), quoted(&other))
+            })
             .collect();
         if differences.is_empty() {
             return Ok(());

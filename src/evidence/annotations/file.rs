@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::marks::{ANNOTATION_SCHEMA, AnnotatedAnswer, Annotations};
 use crate::disk::{FileAccess, FileLock, read_at_most, write_whole};
-use crate::text::{escaped_json, visible_line, visible_path};
+use crate::text::{escaped_json, quoted, visible_path};
 
 /// Most bytes of a file of marks.
 const LARGEST: u64 = 256 << 20;
@@ -222,12 +222,12 @@ fn parse(line: &str) -> Result<AnnotatedAnswer, Refusal> {
     let schema = value.get("schema").and_then(serde_json::Value::as_str).unwrap_or_default();
     if schema != ANNOTATION_SCHEMA {
         if schema.starts_with(FAMILY) {
-            return Err(Refusal::Version(visible_line(schema).into_owned()));
+            return Err(Refusal::Version(quoted(schema)));
         }
         return Err(Refusal::Damaged(format!("expected \"schema\": {ANNOTATION_SCHEMA:?}, found none")));
     }
     let answer: AnnotatedAnswer = serde_json::from_value(value).map_err(|error| {
-        Refusal::Damaged(format!("a field does not fit ({})", visible_line(&error.to_string())))
+        Refusal::Damaged(format!("a field does not fit ({})", quoted(&error.to_string())))
     })?;
     let ordered = |pair: &[usize; 2]| pair[0] < pair[1];
     let marks = answer.marks.iter().map(|mark| [mark.start, mark.end]);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::model::DecoderError;
-use crate::text::{visible_line, visible_path};
+use crate::text::{quoted, visible_path};
 
 /// Errors of the sentence encoder. Names that come from files are shown without control characters.
 #[derive(Debug, thiserror::Error)]
@@ -19,20 +19,20 @@ pub enum EncoderError {
     #[error(
         "no encoder {}: expected a name of `ragscope models list` or a directory; `ragscope models fetch \
          all-minilm-l6-v2` gets the default one{}",
-        visible_line(name),
+        quoted(name),
         detail(said)
     )]
     NotFound { name: String, said: String },
     #[error(
         "{}: {}: expected {expected}, found {}; this encoder cannot be used here",
         visible_path(path),
-        visible_line(what),
-        visible_line(found)
+        quoted(what),
+        quoted(found)
     )]
     Unsupported { path: PathBuf, what: String, expected: String, found: String },
-    #[error("{}: {}", visible_path(path), visible_line(reason))]
+    #[error("{}: {}", visible_path(path), quoted(reason))]
     Broken { path: PathBuf, reason: String },
-    #[error("the encoder's tokenizer failed: {}", visible_line(reason))]
+    #[error("the encoder's tokenizer failed: {}", quoted(reason))]
     Tokenizer { reason: String },
     #[error(
         "word piece {id} is outside of the encoder's vocabulary of {vocabulary}; tokenizer and weights are of two models"
@@ -45,5 +45,5 @@ pub enum EncoderError {
 }
 
 fn detail(said: &str) -> String {
-    if said.is_empty() { String::new() } else { format!(" ({})", visible_line(said)) }
+    if said.is_empty() { String::new() } else { format!(" ({})", quoted(said)) }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::evidence::Thresholds;
-use crate::text::visible_line;
+use crate::text::quoted;
 
 use super::super::context::Context;
 use super::super::record::REPORT_SCHEMA;
@@ -31,14 +31,15 @@ pub enum VerifyError {
     /// It is none of the three faces that state what they were made with.
     #[error(
         "expected a report of `ragscope report --format html`, `markdown` or `json`, found {found}; other faces do \
-         not state what they were made with"
+         not state what they were made with",
+        found = quoted(.found)
     )]
     NoReport {
         /// What came.
         found: String,
     },
     /// The statement cannot be read.
-    #[error("the report's own statement of its thresholds cannot be read: {problem}")]
+    #[error("the report's own statement of its thresholds cannot be read: {problem}", problem = quoted(.problem))]
     Statement {
         /// What is wrong with it.
         problem: String,
@@ -46,7 +47,8 @@ pub enum VerifyError {
     /// Written in another layout.
     #[error(
         "the report has the layout {found:?}, this ragscope reads {REPORT_SCHEMA:?}; verify it with the version \
-         that it names"
+         that it names",
+        found = quoted(.found)
     )]
     Schema {
         /// Its layout.
@@ -69,7 +71,7 @@ impl Stated {
             (Face::Markdown, markdown(report)?)
         };
         if statement.schema != REPORT_SCHEMA {
-            return Err(VerifyError::Schema { found: visible_line(&statement.schema).into_owned() });
+            return Err(VerifyError::Schema { found: statement.schema.to_string() });
         }
         Ok(Self {
             face,
@@ -113,8 +115,7 @@ fn markdown(report: &str) -> Result<Statement<'static>, VerifyError> {
 }
 
 fn statement(value: Value) -> Result<Statement<'static>, VerifyError> {
-    serde_json::from_value(value)
-        .map_err(|error| VerifyError::Statement { problem: visible_line(&error.to_string()).into_owned() })
+    serde_json::from_value(value).map_err(|error| VerifyError::Statement { problem: error.to_string() })
 }
 
 /// The data block of a page.
