@@ -108,6 +108,23 @@ fn slice(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// A frame that shows counted effects of moved sliders: each is a comparison of all examples.
+fn counted_frame(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("frame with all effects counted, 200x60");
+    group.sample_size(20).measurement_time(Duration::from_secs(2)).warm_up_time(Duration::from_secs(1));
+    for count in SIZES {
+        let (mut model, mut buffer, mut steps) = (filled(count), Buffer::empty(SCREEN), 0);
+        step(&mut model, &mut steps);
+        model.slider = SliderName::Alpha;
+        step(&mut model, &mut steps);
+        settle(&mut model);
+        group.bench_function(BenchmarkId::from_parameter(count), |bencher| {
+            bencher.iter(|| frame(&mut model, &mut buffer));
+        });
+    }
+    group.finish();
+}
+
 /// From the step until the effect on all examples is known.
 fn all_counted(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("slider step to the count of all its effects");
@@ -151,5 +168,5 @@ fn first_frame(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(screen, slider_step, slice, all_counted, first_frame);
+criterion_group!(screen, slider_step, slice, counted_frame, all_counted, first_frame);
 criterion_main!(screen);

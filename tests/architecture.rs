@@ -336,6 +336,7 @@ fn files_are_written_whole_and_only_the_known_streams_are_not() {
     let streams = [
         "disk/lock.rs",
         "disk/write.rs",
+        "disk/lock.rs",
         "inspect/cache.rs",
         "cli/score/sink.rs",
         "model/hub.rs",

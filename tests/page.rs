@@ -462,6 +462,25 @@ fn it_is_readable_by_day_and_by_night_and_prints_without_its_controls() {
 }
 
 #[test]
+fn a_narrow_window_scrolls_tables_and_never_the_page_and_no_threshold_is_cut() {
+    let Some((mut browser, _turn)) = browser("a_narrow_window_scrolls_tables") else { return };
+    let run = [evidence::golden(), evidence::various()].concat();
+    // As many digits as thresholds of trained heads have.
+    browser.open(&page(&run, &Thresholds { token: 0.977_022_630_089_974_4, ..Thresholds::default() }));
+    browser.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })");
+    for width in [360, 400, 800, 1280] {
+        let size = json!({ "width": width, "height": 800, "deviceScaleFactor": 1, "mobile": false });
+        browser.call("Emulation.setDeviceMetricsOverride", size);
+        let beyond = browser.evaluate("document.documentElement.scrollWidth - innerWidth");
+        assert!(beyond.as_i64().is_some_and(|beyond| beyond <= 0), "{beyond} beyond {width}");
+        let cut = "[...document.querySelectorAll('input[type=number]')]
+            .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.value).join(' ')";
+        assert_eq!(browser.text(cut), "", "cut at {width}");
+        browser.picture(&format!("width-{width}"));
+    }
+}
+
+#[test]
 fn a_report_of_a_thousand_answers_answers_while_a_slider_is_moved() {
     let Some((mut browser, _turn)) = browser("a_report_of_a_thousand_answers") else { return };
     let run = evidence::many(1000);

@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use parquet::errors::ParquetError;
-use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, Length, SerializedFileReader};
 use parquet::record::Field;
+use parquet::record::reader::RowIter;
 
 use super::error::DataError;
 use super::json::{Json, Object};
@@ -66,37 +67,64 @@ impl ChunkReader for Pages {
     }
 }
 
-/// Every row, in order; a row that cannot be read is an error of its own.
-///
-/// # Errors
-/// When the file cannot be opened or its footer does not read.
-pub(crate) fn rows(file: &SourceFile) -> Result<Vec<Result<Object, String>>, DataError> {
-    let read = |source: std::io::Error| DataError::Read { path: file.shown.clone(), source };
-    let pages = File::open(&file.path).and_then(Pages::of).map_err(read)?;
-    let reader = SerializedFileReader::new(pages).map_err(|error| read(std::io::Error::other(error)))?;
-    let rows = reader.get_row_iter(None).map_err(|error| read(std::io::Error::other(error)))?;
-    let mut unfolded = Unfolded::of(file);
-    let mut records = Vec::new();
-    let mut unreadable = 0;
-    for row in rows {
+/// The rows of a file, in order, a page of each column in memory at a time; a row that cannot be read is an error of
+/// its own.
+pub(crate) struct Rows {
+    read: RowIter<'static>,
+    shown: String,
+    unfolded: Unfolded,
+    unreadable: usize,
+}
+
+impl Rows {
+    /// # Errors
+    /// When the file cannot be opened or its footer does not read.
+    pub(crate) fn open(file: &SourceFile) -> Result<Self, DataError> {
+        let read = |source: std::io::Error| DataError::Read { path: file.shown.clone(), source };
+        let pages = File::open(&file.path).and_then(Pages::of).map_err(read)?;
+        let reader = SerializedFileReader::new(pages).map_err(|error| read(std::io::Error::other(error)))?;
+        Ok(Self {
+            read: RowIter::from_file_into(Box::new(reader)),
+            shown: file.shown.clone(),
+            unfolded: Unfolded::of(file),
+            unreadable: 0,
+        })
+    }
+
+    /// Refuses a file that claims too much.
+    fn check(&mut self, record: &Result<Object, String>) -> Result<(), DataError> {
+        let error = match record {
+            Ok(record) => return self.unfolded.add(record),
+            Err(error) => error,
+        };
+        self.unreadable += 1;
+        if self.unreadable <= MOST_UNREADABLE {
+            return Ok(());
+        }
+        let damaged = format!("more than {MOST_UNREADABLE} rows cannot be read, the last one: {error}");
+        Err(DataError::Read { path: self.shown.clone(), source: std::io::Error::other(damaged) })
+    }
+}
+
+impl Iterator for Rows {
+    type Item = Result<Result<Object, String>, DataError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let row = self.read.next()?;
         let record = row.map_err(|error| format!("not a row of Parquet: {error}")).map(|row| {
             let columns = row.get_column_iter();
             Object::new(columns.map(|(name, field)| (name.clone(), value(field))).collect()).0
         });
-        match &record {
-            Ok(record) => unfolded.add(record)?,
-            Err(error) => {
-                unreadable += 1;
-                if unreadable > MOST_UNREADABLE {
-                    let damaged =
-                        format!("more than {MOST_UNREADABLE} rows cannot be read, the last one: {error}");
-                    return Err(read(std::io::Error::other(damaged)));
-                }
-            }
-        }
-        records.push(record);
+        Some(self.check(&record).map(|()| record))
     }
-    Ok(records)
+}
+
+/// The rows of a file that are wanted.
+///
+/// # Errors
+/// As of [`Rows`].
+pub(crate) fn rows(file: &SourceFile) -> Result<Vec<Result<Object, String>>, DataError> {
+    Rows::open(file)?.take(file.only.unwrap_or(usize::MAX)).collect()
 }
 
 fn value(field: &Field) -> Json {

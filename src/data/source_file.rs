@@ -36,28 +36,31 @@ pub(crate) struct SourceFile {
     pub(crate) container: Container,
     /// Bytes of the file on disk.
     pub(crate) stored: u64,
+    /// Records that are looked at where the container is no text; `None`: all.
+    pub(crate) only: Option<usize>,
 }
 
 /// What the records of a container take in memory, counted while they are read: a file of kilobytes can hold
 /// millions of them.
-pub(crate) struct Unfolded<'a> {
-    file: &'a SourceFile,
+pub(crate) struct Unfolded {
+    shown: String,
+    stored: u64,
     bytes: u64,
 }
 
-impl<'a> Unfolded<'a> {
-    pub(crate) fn of(file: &'a SourceFile) -> Self {
-        Self { file, bytes: 0 }
+impl Unfolded {
+    pub(crate) fn of(file: &SourceFile) -> Self {
+        Self { shown: file.shown.clone(), stored: file.stored, bytes: 0 }
     }
 
     /// Adds a record, or refuses the file.
     pub(crate) fn add(&mut self, record: &Object) -> Result<(), DataError> {
         self.bytes = self.bytes.saturating_add(record.weight());
-        let most = most_unfolded(self.file.stored);
+        let most = most_unfolded(self.stored);
         if self.bytes <= most {
             return Ok(());
         }
-        Err(too_much("records", self.file.stored, most, &self.file.shown))
+        Err(too_much("records", self.stored, most, &self.shown))
     }
 }
 
@@ -79,12 +82,28 @@ pub(crate) enum Container {
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+const PARQUET: &[u8] = b"PAR1";
+const SQLITE: &[u8] = b"SQLite format 3\0";
 
 /// SHA-256 over the bytes of every file of a data set, as they lie on disk.
 #[derive(Default)]
 pub(crate) struct DataHash(Sha256);
 
 impl DataHash {
+    /// Takes in a whole file, a piece at a time.
+    pub(crate) fn add_file(&mut self, path: &Path) -> std::io::Result<()> {
+        let mut file = BufReader::with_capacity(1 << 18, fs::File::open(path)?);
+        loop {
+            let piece = file.fill_buf()?;
+            if piece.is_empty() {
+                return Ok(());
+            }
+            self.0.update(piece);
+            let length = piece.len();
+            file.consume(length);
+        }
+    }
+
     /// The first 16 hexadecimal digits.
     pub(crate) fn finish(self) -> String {
         use std::fmt::Write as _;
@@ -109,13 +128,12 @@ impl SourceFile {
                 },
             )?;
         hash.0.update(&raw);
-        for (magic, container) in
-            [(&b"PAR1"[..], Container::Parquet), (b"SQLite format 3\0", Container::Sqlite)]
-        {
+        for (magic, container) in [(PARQUET, Container::Parquet), (SQLITE, Container::Sqlite)] {
             if raw.starts_with(magic) {
                 // Its own reader opens the file: only the hash needed all of it here.
                 let stored = raw.len() as u64;
-                return Ok(Self { path: path.to_owned(), shown, bytes: magic.to_vec(), container, stored });
+                let bytes = magic.to_vec();
+                return Ok(Self { path: path.to_owned(), shown, bytes, container, stored, only: None });
             }
         }
         let stored = raw.len() as u64;
@@ -133,14 +151,19 @@ impl SourceFile {
         if bytes.starts_with(BYTE_ORDER_MARK) {
             bytes.drain(..BYTE_ORDER_MARK.len());
         }
-        Ok(Self { path: path.to_owned(), shown, bytes, container: Container::Text, stored })
+        Ok(Self { path: path.to_owned(), shown, bytes, container: Container::Text, stored, only: None })
     }
 
-    /// The beginning of a text file, with at least `lines` whole lines; `None` where that is all of it or too
-    /// much, or where it is no text. What [`Self::open`] refuses is refused.
+    /// The beginning of a text file, with at least `lines` whole lines, or that many records of Parquet; `None` where
+    /// that is all of the text or too much, or where it is neither. What [`Self::open`] refuses is refused.
     pub(crate) fn head(path: &Path, lines: usize) -> Result<Option<Self>, DataError> {
         let shown = shown_path(path);
         let read = |source| DataError::Read { path: shown.clone(), source };
+        if begins_with(path, &[PARQUET]) {
+            let stored = fs::metadata(path).map_err(read)?.len();
+            let (path, bytes, only) = (path.to_owned(), PARQUET.to_vec(), Some(lines));
+            return Ok(Some(Self { path, shown, bytes, container: Container::Parquet, stored, only }));
+        }
         let mut reader = open_unfolded(path, &shown, None)?;
         let mut bytes = Vec::new();
         let mut whole_lines = 0;
@@ -153,7 +176,7 @@ impl SourceFile {
             }
             whole_lines += usize::from(!bytes[before..].trim_ascii().is_empty());
         }
-        if bytes.starts_with(b"PAR1") || bytes.starts_with(b"SQLite format 3\0") {
+        if bytes.starts_with(SQLITE) {
             return Ok(None);
         }
         refuse_other_containers(&bytes, &shown)?;
@@ -162,7 +185,8 @@ impl SourceFile {
             bytes.drain(..BYTE_ORDER_MARK.len());
         }
         let stored = bytes.len() as u64;
-        Ok(Some(Self { path: path.to_owned(), shown, bytes, container: Container::Text, stored }))
+        let container = Container::Text;
+        Ok(Some(Self { path: path.to_owned(), shown, bytes, container, stored, only: None }))
     }
 
     /// The content as text.
@@ -184,11 +208,15 @@ impl SourceFile {
     }
 }
 
-/// Whether the first bytes of a file are those of gzip or zstd.
+/// Whether the first bytes of a file are those of gzip, zstd or Parquet, which compresses within.
 pub(crate) fn is_compressed(path: &Path) -> bool {
+    begins_with(path, &[GZIP, ZSTD, PARQUET])
+}
+
+fn begins_with(path: &Path, magics: &[&[u8]]) -> bool {
     let mut start = Vec::new();
     let read = fs::File::open(path).and_then(|file| file.take(4).read_to_end(&mut start));
-    read.is_ok() && (start.starts_with(GZIP) || start.starts_with(ZSTD))
+    read.is_ok() && magics.iter().any(|magic| start.starts_with(magic))
 }
 
 /// Most bytes of what is no regular file, where it has to be read whole.

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::BufRead;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 
 use super::dataset::{BadRow, OpenOptions, REPEATED_ID, Row, name_of};
@@ -18,7 +18,7 @@ use super::field_map::FieldMap;
 use super::formats::{self, Content, DraftOf, Format, OneByOne, RowReader};
 use super::labels::{DraftRow, LabelReading, LabelSurvey};
 use super::notice::{Notice, Notices};
-use super::source_file::{DataHash, SourceFile, is_compressed, open_unfolded};
+use super::source_file::{Container, DataHash, SourceFile, is_compressed, open_unfolded};
 
 /// Files up to this size on disk are held: what follows is then one pass.
 const HELD: u64 = 64 << 20;
@@ -49,12 +49,20 @@ pub struct DatasetStream {
     pub scored_passages: bool,
     /// The first usable record with passages, else the first usable one; none where none is.
     pub sample: Vec<Row>,
-    path: PathBuf,
-    shown: String,
-    table: Option<u8>,
+    /// Where it lies, and its beginning.
+    head: SourceFile,
+    rows_of: RowsOf,
     one_by_one: OneByOne,
     map: FieldMap,
     labels: LabelReading,
+}
+
+/// What is read row by row.
+#[derive(Debug, Clone, Copy)]
+enum RowsOf {
+    Lines,
+    Table { delimiter: u8 },
+    Parquet,
 }
 
 impl DatasetStream {
@@ -73,15 +81,18 @@ impl DatasetStream {
         if !is_large {
             return Ok(None);
         }
-        let Some(head) = SourceFile::head(path, LOOKED_AT)? else { return Ok(None) };
+        let Some(mut head) = SourceFile::head(path, LOOKED_AT)? else { return Ok(None) };
         // The beginning of one JSON document is no JSON: that file is opened whole, and says what is wrong.
         let Ok(detected) = formats::detect(&head, options) else { return Ok(None) };
-        let table = match detected.content {
-            Content::Lines => None,
-            Content::Table { delimiter } => Some(delimiter),
+        let rows_of = match detected.content {
+            Content::Lines => RowsOf::Lines,
+            Content::Table { delimiter } => RowsOf::Table { delimiter },
+            Content::Rows { .. } if head.container == Container::Parquet => RowsOf::Parquet,
             Content::Document(..) | Content::Rows { .. } => return Ok(None),
         };
         let Some(one_by_one) = formats::one_by_one(detected.format, &head) else { return Ok(None) };
+        // It was looked at; what is read now comes from the disk.
+        head.bytes = Vec::new();
         let mut stream = Self {
             name: name_of(path),
             format: detected.format,
@@ -93,9 +104,8 @@ impl DatasetStream {
             first_bad: Vec::new(),
             scored_passages: false,
             sample: Vec::new(),
-            path: path.to_owned(),
-            shown: head.shown,
-            table,
+            head,
+            rows_of,
             one_by_one,
             map: options.map.clone(),
             labels: LabelSurvey::default().reading(options.offset_unit, &mut Notices::default()),
@@ -170,10 +180,18 @@ impl DatasetStream {
         hash: Option<Rc<RefCell<DataHash>>>,
         notices: &mut Notices,
     ) -> Result<RowReader<Box<dyn BufRead>>, DataError> {
-        let reader = open_unfolded(&self.path, &self.shown, hash)?;
-        match self.table {
-            None => Ok(RowReader::lines(reader, &self.shown)),
-            Some(delimiter) => RowReader::table(reader, delimiter, &self.shown, notices),
+        let head = &self.head;
+        if matches!(self.rows_of, RowsOf::Parquet) {
+            if let Some(hash) = hash {
+                let read = |source| DataError::Read { path: head.shown.clone(), source };
+                hash.borrow_mut().add_file(&head.path).map_err(read)?;
+            }
+            return RowReader::parquet(head);
+        }
+        let reader = open_unfolded(&head.path, &head.shown, hash)?;
+        match self.rows_of {
+            RowsOf::Table { delimiter } => RowReader::table(reader, delimiter, &head.shown, notices),
+            RowsOf::Lines | RowsOf::Parquet => Ok(RowReader::lines(reader, &head.shown)),
         }
     }
 }

@@ -129,3 +129,19 @@ fn what_needs_more_than_its_record_is_not_streamed() {
     assert!(!is_streamed("list.json", &list));
     assert!(!is_streamed("gone.txt", "no data\n"));
 }
+
+#[test]
+fn a_file_of_parquet_gives_the_same_rows_one_by_one() {
+    let texts: Vec<(String, String)> = (0..130).map(|row| (format!("q{row}?"), format!("a{row}"))).collect();
+    let rows: Vec<(&str, &str, &[&str])> =
+        texts.iter().map(|(question, answer)| (&**question, &**answer, &["c1", "it's"][..])).collect();
+    let bytes = crate::data::parquet_file::tests::file(&rows);
+    let (whole, stream) = both("data.parquet", &bytes, &OpenOptions::default());
+    assert_eq!((whole.rows.len(), stream.bad), (130, 0));
+    // A torn file is refused either way.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("torn.parquet");
+    std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+    assert!(DatasetStream::open_larger(&path, &OpenOptions::default(), 0).ok().flatten().is_none());
+    assert!(Dataset::open(&path, &OpenOptions::default()).is_err());
+}

@@ -260,12 +260,18 @@ pub(crate) fn lines(file: &SourceFile, notices: &mut Notices) -> Result<Vec<Sour
 pub(crate) enum RowReader<R> {
     Lines(Records<R>),
     Table { columns: Vec<String>, records: csv::ByteRecordsIntoIter<R>, row: usize },
+    Parquet { rows: parquet_file::Rows, row: usize },
 }
 
 impl<R: BufRead> RowReader<R> {
     /// `name` stands in messages.
     pub(crate) fn lines(reader: R, name: &str) -> Self {
         Self::Lines(Records::new(reader, name))
+    }
+
+    /// Reads the footer.
+    pub(crate) fn parquet(file: &SourceFile) -> Result<Self, DataError> {
+        Ok(Self::Parquet { rows: parquet_file::Rows::open(file)?, row: 0 })
     }
 
     /// Reads the header.
@@ -293,6 +299,11 @@ impl<R: BufRead> RowReader<R> {
                     fields
                 });
                 Some(Ok(SourceRow { row: record.row, line: Some(record.line), fields }))
+            }
+            Self::Parquet { rows, row } => {
+                let number = *row;
+                *row += 1;
+                Some(rows.next()?.map(|fields| SourceRow { row: number, line: None, fields }))
             }
             Self::Table { columns, records, row } => {
                 let number = *row;
