@@ -103,6 +103,12 @@ mod tests {
     }
 
     #[test]
+    fn squares_that_overflow_make_no_row_of_zeros() {
+        let out = rms_norm(&[1e25, 1.0, 3.0, 4.0], &[1.0, 1.0], 0.0625);
+        assert!(out[..2].iter().all(|value| value.is_nan()) && all_finite(&out[2..]), "{out:?}");
+    }
+
+    #[test]
     fn silu_gates_with_the_sigmoid_linear_unit() {
         let rows = [1.0, -200.0, 3.0, 5.0, 0.0, 200.0, 7.0, 0.5];
         let out = gated(&rows, 2, Activation::Silu);

@@ -196,6 +196,18 @@ fn numbers_beyond_the_type_are_an_error_that_names_the_place() {
 }
 
 #[test]
+fn squares_that_overflow_make_no_row_of_zeros_on_a_device_either() {
+    let device = candle_core::Device::Cpu;
+    let rows = candle_core::Tensor::new(&[[1e25f32, 1.0], [3.0, 4.0]], &device).unwrap();
+    let weight = candle_core::Tensor::new(&[1f32, 1.0], &device).unwrap();
+    let out: Vec<Vec<f32>> = super::rms_norm(&rows, &weight, 1e-5).unwrap().to_vec2().unwrap();
+    assert!(
+        out[0].iter().all(|value| value.is_nan()) && out[1].iter().all(|value| value.is_finite()),
+        "{out:?}"
+    );
+}
+
+#[test]
 fn signals_that_a_device_does_not_keep_are_refused_by_name_and_the_divergence_is_that_of_the_slices() {
     let slices = Decoder::from_directory(&folder("llama")).unwrap();
     let device = on_tensors("llama", NumberType::F32);
