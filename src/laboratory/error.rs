@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::detect::DetectError;
+use crate::text::quoted;
 
 /// Errors of the evaluation.
 #[derive(Debug, thiserror::Error)]
@@ -41,7 +42,10 @@ pub enum EvaluationError {
         path: PathBuf,
     },
     /// The store is damaged.
-    #[error("the feature store {} is damaged: {reason}; delete the folder and extract again", path.display())]
+    #[error(
+        "the feature store {} is damaged: {reason}; delete the folder and extract again", path.display(),
+        reason = quoted(.reason)
+    )]
     Damaged {
         /// Folder or file.
         path: PathBuf,
@@ -51,7 +55,8 @@ pub enum EvaluationError {
     /// A shard is damaged.
     #[error(
         "the shard {} is damaged: {reason}; delete this file and run the command again: its answers are read again",
-        path.display()
+        path.display(),
+        reason = quoted(.reason)
     )]
     DamagedShard {
         /// Its file.

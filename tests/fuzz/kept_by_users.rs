@@ -120,9 +120,7 @@ fn configuration() -> Target {
         ]),
         read: Box::new(move |bytes| {
             let mut outcome = String::new();
-            for (name, command) in
-                [("config.toml", "config"), ("presets.toml", "config"), ("keys.toml", "keys")]
-            {
+            for (name, command) in [("config.toml", "config"), ("keys.toml", "keys")] {
                 std::fs::write(folder.join(name), bytes).expect("a file");
                 let ran = sandbox.run(&[command]);
                 std::fs::remove_file(folder.join(name)).expect("a file");
