@@ -58,35 +58,38 @@ struct CommandLine {
     command: Option<Command>,
 }
 
+/// Heading of the options that any command takes: a command's own come first.
+const OF_EVERY_COMMAND: &str = "Of every command";
+
 /// Options of every command.
 #[derive(Debug, Clone, Args)]
 pub struct Shared {
     /// The model that reads: a .gguf file, a Hugging Face directory, or a name of `ragscope models list`
     /// [default: SmolLM2-135M-Instruct from the cache].
-    #[arg(long, global = true, value_name = "PATH")]
+    #[arg(long, global = true, help_heading = OF_EVERY_COMMAND, value_name = "PATH")]
     pub model: Option<String>,
     /// Heads trained by `ragscope train` [default: those shipped for the default model].
-    #[arg(long, global = true, value_name = "DIRECTORY")]
+    #[arg(long, global = true, help_heading = OF_EVERY_COMMAND, value_name = "DIRECTORY")]
     pub heads: Option<PathBuf>,
     /// Where the model computes: auto, cpu, cuda:N or metal; auto takes the first GPU that this build knows and
     /// that answers. `cpu:tensors` computes the GPUs' way on the CPU: slow, only to check that way
     /// [default: auto].
-    #[arg(long, global = true, value_name = "DEVICE")]
+    #[arg(long, global = true, help_heading = OF_EVERY_COMMAND, value_name = "DEVICE")]
     pub device: Option<String>,
     /// Numbers of weights, keys and values: auto (f32), f32, bf16 or f16; half precision on GPUs only
     /// [default: auto].
-    #[arg(long, global = true, value_name = "TYPE")]
+    #[arg(long, global = true, help_heading = OF_EVERY_COMMAND, value_name = "TYPE")]
     pub dtype: Option<String>,
     /// Theme of the terminal inspector: auto, dark, light, colour-blind (or colour-blind-dark, -light), mono
     /// [default: auto].
-    #[arg(long, global = true, value_name = "THEME")]
+    #[arg(long, global = true, help_heading = OF_EVERY_COMMAND, value_name = "THEME")]
     pub theme: Option<String>,
     /// Lines and marks of the terminal inspector: auto, unicode, or ascii where the terminal draws lines
     /// wrongly [default: auto].
-    #[arg(long, global = true, value_name = "BORDERS")]
+    #[arg(long, global = true, help_heading = OF_EVERY_COMMAND, value_name = "BORDERS")]
     pub borders: Option<String>,
     /// Colours of the terminal inspector: auto, true, 256, 16 or none [default: auto].
-    #[arg(long, global = true, value_name = "COLOURS")]
+    #[arg(long, global = true, help_heading = OF_EVERY_COMMAND, value_name = "COLOURS")]
     pub colour: Option<String>,
     /// All layers of the configuration, the command line over the others.
     #[arg(skip)]

@@ -13,47 +13,54 @@ use super::{Failure, Outcome};
 /// Holds the whole value of an `Authorization` header for search servers, for example `ApiKey ...`.
 const AUTHORIZATION: &str = "RAGSCOPE_SEARCH_AUTHORIZATION";
 
+/// Heading of these options. Each names it: a heading of the whole would be that of whatever follows, too.
+const RETRIEVAL: &str = "Retrieval";
+
 /// Options of every command that retrieves.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Retrieval")]
 pub struct RetrieverArguments {
     /// bm25, dense (sentence embeddings), fusion (both, by reciprocal ranks), or the address of a search server that
     /// speaks Elasticsearch's `_search`: questions are then sent there [default: the calibration's, else bm25]
-    #[arg(long, value_name = "bm25|dense|fusion|URL")]
+    #[arg(long, help_heading = RETRIEVAL, value_name = "bm25|dense|fusion|URL")]
     retriever: Option<String>,
     /// Encoder of dense and fusion: a name of `ragscope models list` or a directory [default: all-MiniLM-L6-v2]
-    #[arg(long, value_name = "NAME-or-FOLDER")]
+    #[arg(long, help_heading = RETRIEVAL, value_name = "NAME-or-FOLDER")]
     encoder: Option<String>,
     /// Index of the search server
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, help_heading = RETRIEVAL, value_name = "NAME")]
     index: Option<String>,
     /// Field of the search server that is searched and read [default: text]
-    #[arg(long, value_name = "FIELD")]
+    #[arg(long, help_heading = RETRIEVAL, value_name = "FIELD")]
     text_field: Option<String>,
     /// Field of the search server that names a hit's document [default: its _id]
-    #[arg(long, value_name = "FIELD")]
+    #[arg(long, help_heading = RETRIEVAL, value_name = "FIELD")]
     document_field: Option<String>,
     /// Seconds until an answer of the search server must have come
-    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    #[arg(
+        long,
+        help_heading = RETRIEVAL,
+        value_name = "SECONDS",
+        default_value_t = 30,
+        value_parser = clap::value_parser!(u64).range(1..=3600)
+    )]
     search_timeout: u64,
     /// Words and punctuation marks of a chunk, at most [default: the calibration's, else 512]
-    #[arg(long, value_name = "N")]
+    #[arg(long, help_heading = RETRIEVAL, value_name = "N")]
     chunk_tokens: Option<usize>,
     /// Words and marks repeated from the chunk before [default: the calibration's, else 20]
-    #[arg(long, value_name = "N")]
+    #[arg(long, help_heading = RETRIEVAL, value_name = "N")]
     overlap: Option<usize>,
     /// Reduce words to English stems before searching with BM25
-    #[arg(long)]
+    #[arg(long, help_heading = RETRIEVAL)]
     stem: bool,
 }
 
 /// Options of every command that certifies passages that came with the data.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Retrieval")]
 pub struct GivenScoresArguments {
     /// Certify passages by the scores that came with the data; NAME says whose they are, and a calibration of another
     /// name is refused
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, help_heading = RETRIEVAL, value_name = "NAME")]
     pub given_scores: Option<String>,
 }
 

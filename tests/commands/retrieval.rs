@@ -371,3 +371,20 @@ fn scored_passages_of_a_file_that_is_not_held_get_the_p_values_of_one_that_is() 
     assert_eq!(held, p_values("streamed.jsonl.gz", "60 records, 0 documents; read row by row as ragscope"));
     assert!(held.len() == 240 && held.iter().all(|p_value| !p_value.is_null()), "{held:?}");
 }
+
+#[test]
+fn the_help_keeps_the_options_of_retrieval_and_of_every_command_apart_from_a_commands_own() {
+    let sandbox = Sandbox::new();
+    for (command, own) in
+        [("score", "--output"), ("certify", "--levels"), ("train", "--folds"), ("open", "--plain")]
+    {
+        let help = sandbox.run(&[command, "--help"]).code(0).stdout;
+        let sections =
+            |heading: &str| help.split_once(heading).unwrap_or_else(|| panic!("{heading} in:\n{help}"));
+        let (before, rest) = sections("\nRetrieval:");
+        let (retrieval, everywhere) = sections("\nOf every command:");
+        assert!(before.contains(own) && !rest.contains(own), "{command} {own}:\n{help}");
+        assert!(!before.contains("--retriever") && retrieval.contains("--retriever"), "{help}");
+        assert!(!before.contains("--theme") && everywhere.contains("--theme"), "{help}");
+    }
+}
