@@ -152,7 +152,7 @@ impl Traits {
 }
 
 /// What certifying needs of scores that came with records, taken in record by record: numbers, and never more than
-/// [`MOST_QUESTIONS`] questions, so that it fits into memory whatever the data.
+/// `MOST_QUESTIONS` questions, so that it fits into memory whatever the data.
 #[derive(Debug, Clone)]
 pub struct GivenScores {
     traits: Traits,
