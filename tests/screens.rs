@@ -12,6 +12,8 @@ mod discovery;
 mod dump;
 #[path = "screens/gallery.rs"]
 mod gallery;
+#[path = "screens/hostile.rs"]
+mod hostile;
 #[path = "screens/pages.rs"]
 mod pages;
 #[path = "screens/raster.rs"]
