@@ -281,19 +281,23 @@ fn a_retriever_that_finds_nothing_to_do_in_training_is_told() {
         .complains(&["--index goes with"]);
 }
 
+/// Four passages with falling scores; the first or the second is of the document that holds the answer.
+fn scored_passages(number: i32, mut text: impl FnMut(i32) -> String) -> Vec<Value> {
+    let right = i32::from(number % 6 == 0);
+    let passage = |rank| {
+        let document = if rank == right { format!("d{number}") } else { format!("x{rank}") };
+        let score = 0.9 - 0.15 * f64::from(rank) - 0.001 * f64::from(number);
+        json!({"text": text(rank), "document": document, "score": score})
+    };
+    (0..4).map(passage).collect()
+}
+
 #[test]
 fn passages_with_scores_are_certified_by_these_and_by_no_other_calibration() {
     let sandbox = Sandbox::new();
     let records: Vec<Value> = (0..60)
         .map(|number| {
-            let right = i32::from(number % 6 == 0);
-            let contexts: Vec<Value> = (0..4)
-                .map(|rank| {
-                    let document = if rank == right { format!("d{number}") } else { format!("x{rank}") };
-                    let score = 0.9 - 0.15 * f64::from(rank) - 0.001 * f64::from(number);
-                    json!({"text": format!("passage {rank}"), "document": document, "score": score})
-                })
-                .collect();
+            let contexts = scored_passages(number, |rank| format!("passage {rank}"));
             json!({"id": format!("r{number}"), "question": format!("question {number}?"), "contexts": contexts,
                    "source_ids": [format!("d{number}")]})
         })
@@ -344,14 +348,7 @@ fn scored_passages_of_a_file_that_is_not_held_get_the_p_values_of_one_that_is() 
     };
     let records: Vec<Value> = (0..60)
         .map(|number| {
-            let right = i32::from(number % 6 == 0);
-            let contexts: Vec<Value> = (0..4)
-                .map(|rank| {
-                    let document = if rank == right { format!("d{number}") } else { format!("x{rank}") };
-                    let score = 0.9 - 0.15 * f64::from(rank) - 0.001 * f64::from(number);
-                    json!({"text": noise(30_000), "document": document, "score": score})
-                })
-                .collect();
+            let contexts = scored_passages(number, |_| noise(30_000));
             json!({"question": format!("question {number}?"), "contexts": contexts, "source_ids": [format!("d{number}")]})
         })
         .collect();
