@@ -139,8 +139,7 @@ impl CalibrationArtefact {
     /// As [`Self::to_json`].
     pub fn hash(&self) -> Result<String, CertifyError> {
         let digest = Sha256::digest(self.to_json()?.as_bytes());
-        let first = digest.iter().take(8).fold(0_u64, |sum, &byte| sum << 8 | u64::from(byte));
-        Ok(format!("{first:016x}"))
+        Ok(crate::text::hexadecimal(&digest[..8]))
     }
 }
 

@@ -15,6 +15,7 @@ use crate::laboratory::{
 };
 use crate::model::{CacheDirectory, LanguageModel, ModelLocation};
 use crate::retrieval::RetrievalError;
+use crate::text::hexadecimal;
 
 use super::data_set::DataArguments;
 use super::models::cache_directory;
@@ -228,7 +229,7 @@ fn retrieval_settings(corpus: &Corpus, top_k: usize) -> BTreeMap<String, String>
 /// Tells the stores of one data set apart that were read with chunks of different retrievers.
 fn short_hash(settings: &BTreeMap<String, String>) -> String {
     let text: String = settings.iter().map(|(name, value)| format!("{name}\n{value}\n")).collect();
-    Sha256::digest(text).iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&Sha256::digest(text)[..4])
 }
 
 /// Works the marks of a file into the labels, and says what became of them.

@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use crate::certify::Alpha;
 use crate::certify::highlighting::{HighlightingArtefact, HighlightingGuarantee};
 use crate::evidence::{Evidence, Thresholds, scores_of};
+use crate::text::hexadecimal;
 
 use super::{Failure, Outcome};
 
@@ -179,8 +180,7 @@ fn read_highlighting(path: &Path) -> Outcome<(HighlightingArtefact, String)> {
         Failure::input_message(format!("cannot read the calibration of the highlighting {shown}: {error}"))
     })?;
     let artefact = HighlightingArtefact::from_json(&text).map_err(Failure::input)?;
-    let sha256 = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok((artefact, sha256))
+    Ok((artefact, hexadecimal(&Sha256::digest(text.as_bytes()))))
 }
 
 /// A level given as a decimal, in whole thousandths.

@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use super::error::{DataError, shown_path};
 use super::json::Object;
 use crate::disk::read_at_most;
+use crate::text::hexadecimal;
 
 /// Most bytes that a file may unfold into.
 const MOST_UNFOLDED: u64 = 8 << 30;
@@ -106,11 +107,7 @@ impl DataHash {
 
     /// The first 16 hexadecimal digits.
     pub(crate) fn finish(self) -> String {
-        use std::fmt::Write as _;
-        self.0.finalize().iter().take(8).fold(String::new(), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+        hexadecimal(&self.0.finalize()[..8])
     }
 }
 

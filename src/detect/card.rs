@@ -214,9 +214,7 @@ impl<'a> HeadTensors<'a> {
 
 /// First 16 hexadecimal digits of the SHA-256 of a head's file.
 pub(super) fn short_hash(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    let leading = digest.iter().take(8).fold(0_u64, |number, &byte| number << 8 | u64::from(byte));
-    format!("{leading:016x}")
+    crate::text::hexadecimal(&Sha256::digest(bytes)[..8])
 }
 
 /// What is written on every card about its making.

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::record::Evidence;
 use super::store::{EvidenceError, parse_line, read_line};
-use crate::text::visible_path;
+use crate::text::{hexadecimal, visible_path};
 
 /// Lines parsed side by side.
 const RECORDS_AT_ONCE: usize = 256;
@@ -55,7 +55,7 @@ impl RunFile {
 
     /// SHA-256 of the file's bytes in hexadecimal, once all of them are read.
     pub fn sha256(&self) -> Option<String> {
-        self.whole.then(|| self.hash.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+        self.whole.then(|| hexadecimal(&self.hash.clone().finalize()))
     }
 
     /// At most `most` further records, in order; none at the end. They are parsed side by side.

@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 
 use crate::disk::hold;
 use crate::evidence::{Evidence, Provenance, parse_line, write_line};
+use crate::text::hexadecimal;
 
 /// The cache file of one run, open for appending.
 #[derive(Debug)]
@@ -95,7 +96,7 @@ fn whole_lines(text: &[u8]) -> (HashMap<usize, Evidence>, usize) {
 
 fn key(provenance: &Provenance) -> io::Result<String> {
     let json = serde_json::to_vec(provenance).map_err(io::Error::other)?;
-    Ok(Sha256::digest(json).iter().take(12).map(|byte| format!("{byte:02x}")).collect())
+    Ok(hexadecimal(&Sha256::digest(json)[..12]))
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use crate::reading::KeptSignals;
 use super::InspectError;
 use super::corpus::ScoreKind;
 use crate::disk::read_regular;
+use crate::text::hexadecimal;
 
 /// Most bytes of a head: one over all layers of a large model has some 30 MB.
 const LARGEST_HEAD: u64 = 512 << 20;
@@ -60,7 +61,7 @@ impl HeadFiles {
     #[must_use]
     pub fn hash(&self) -> String {
         let digest = Sha256::new().chain_update(&self.token).chain_update(&self.answer).finalize();
-        digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+        hexadecimal(&digest[..8])
     }
 
     /// The hash, where the heads were trained on the model with this (short) hash; a model without heads of

@@ -11,6 +11,7 @@ use crate::retrieval::RetrievalError;
 use super::InspectError;
 use super::corpus::Told;
 use crate::disk::{FileAccess, read_at_most, write_whole};
+use crate::text::hexadecimal;
 
 /// Most bytes of a file that is believed to be one of ours.
 const LARGEST: u64 = 16 << 30;
@@ -40,7 +41,7 @@ pub(super) fn embed(
         hasher.update((text.len() as u64).to_le_bytes());
         hasher.update(text);
     }
-    let name: String = hasher.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let name = hexadecimal(&hasher.finalize()[..16]);
     let folder = cache.path().join("embeddings");
     let path = folder.join(format!("{name}.safetensors"));
     if let Some(embedded) = read(&path, texts.len(), encoder.width()) {

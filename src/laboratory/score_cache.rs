@@ -9,9 +9,9 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::protocol::Round;
-use super::store_header::leading_digits;
 use super::{EvaluationError, FeaturePool};
 use crate::disk::{FileAccess, read_at_most, write_whole_with};
+use crate::text::hexadecimal;
 
 /// Scores by what made them: in memory, and on disk where a folder is given.
 #[derive(Debug, Default)]
@@ -51,7 +51,7 @@ impl ScoreCache {
                 digest.update(format!("\n{} {key}", readings[pool.store_of(answer)]));
             }
         }
-        let key = leading_digits(&digest.finalize());
+        let key = hexadecimal(&digest.finalize()[..8]);
         if let Some(scores) = self.known.get(&key) {
             return Ok(scores.clone());
         }

@@ -11,6 +11,7 @@ use crate::disk::{FileAccess, LONGEST_SETTINGS, read_regular_text, write_whole};
 use crate::reading::StateLayer;
 
 use super::EvaluationError;
+use crate::text::hexadecimal;
 
 /// Version of the layout on disk.
 const FORMAT: u32 = 2;
@@ -166,7 +167,7 @@ fn header_checksum(header: &StoreHeader, path: &Path) -> Result<String, Evaluati
         path: path.to_owned(),
         reason: format!("the header cannot be written: {error}"),
     })?;
-    Ok(leading_digits(&Sha256::digest(text)))
+    Ok(hexadecimal(&Sha256::digest(text)[..8]))
 }
 
 pub(super) fn write_header(folder: &Path, header: &StoreHeader) -> Result<(), EvaluationError> {
@@ -193,10 +194,4 @@ pub(super) fn read_header(folder: &Path) -> Result<StoreHeader, EvaluationError>
         return Err(EvaluationError::Stale { path: folder.to_owned(), difference });
     }
     Ok(sealed.header)
-}
-
-/// First 16 hexadecimal digits of a digest.
-pub(super) fn leading_digits(digest: &[u8]) -> String {
-    let leading = digest.iter().take(8).fold(0_u64, |number, &byte| number << 8 | u64::from(byte));
-    format!("{leading:016x}")
 }

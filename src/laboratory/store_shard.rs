@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::EvaluationError;
-use super::store_header::leading_digits;
 use crate::disk::{FileAccess, UNFINISHED, write_whole_with};
+use crate::text::hexadecimal;
 
 /// A header beyond this is no header of ours.
 const LARGEST_HEADER: u64 = 16 << 20;
@@ -72,7 +72,7 @@ impl Shard {
                 shape: shape.clone(),
                 offset: begin as u64,
                 bytes: tensor.bytes.len() as u64,
-                checksum: leading_digits(&Sha256::digest(&tensor.bytes)),
+                checksum: hexadecimal(&Sha256::digest(&tensor.bytes)[..8]),
             });
         }
         let mut metadata = Map::new();
@@ -176,7 +176,7 @@ impl Shard {
             each(&buffer[..part]);
             left -= part;
         }
-        if leading_digits(&digest.finalize()) != place.checksum {
+        if hexadecimal(&digest.finalize()[..8]) != place.checksum {
             let reason = format!("{} does not match its checksum", place.name);
             return Err(EvaluationError::damaged_shard(&self.path, reason));
         }
@@ -189,7 +189,7 @@ fn seal(places: &[Place]) -> String {
     for Place { name, kind, shape, offset, bytes, checksum } in places {
         digest.update(format!("{name}\n{kind}\n{shape:?}\n{offset}\n{bytes}\n{checksum}\n"));
     }
-    leading_digits(&digest.finalize())
+    hexadecimal(&digest.finalize()[..8])
 }
 
 fn place(name: &str, value: &Value, metadata: &Value, data: u64) -> Option<Place> {

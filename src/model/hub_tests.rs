@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use sha2::{Digest, Sha256};
 
 use super::*;
-use crate::model::hash::hexadecimal;
+use crate::text::hexadecimal;
 
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 const BLOB: &str = "89abcdef0123456789abcdef0123456789abcdef";

@@ -6,6 +6,7 @@
 use sha2::{Digest, Sha256};
 
 use crate::model::{SegmentKind, UserTurn};
+use crate::text::hexadecimal;
 
 const QUESTION_INTRODUCTION: &str = "Briefly answer the following question:\n";
 const CLOSING: &str = "In case the passages do not contain the necessary information to answer the question, \
@@ -23,9 +24,7 @@ pub fn prompt_form() -> String {
         hasher.update(&turn.text);
         hasher.update([0]);
     }
-    let digest = hasher.finalize();
-    let hash: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    format!("ragtruth-question-answering/{hash}")
+    format!("ragtruth-question-answering/{}", hexadecimal(&hasher.finalize()[..8]))
 }
 
 /// The prompt with references: question, then the passages in rank order.

@@ -6,6 +6,7 @@ use sha2::{Digest, Sha256};
 
 use super::marks::{AnnotatedAnswer, Annotations, MarkKind};
 use crate::data::{Dataset, GoldSpan, Row};
+use crate::text::hexadecimal;
 
 /// Kind of the labels that marks add.
 const KIND: &str = "annotated";
@@ -110,7 +111,7 @@ pub fn merge_labels(annotations: &Annotations, dataset: &mut Dataset) -> MergedL
         for marked in annotations.answers() {
             digest.update(serde_json::to_string(marked).unwrap_or_default().as_bytes());
         }
-        dataset.hash = digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        dataset.hash = hexadecimal(&digest.finalize()[..8]);
     }
     merged
 }

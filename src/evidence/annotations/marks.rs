@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::join::join_answer;
 use crate::evidence::{Evidence, Findings, Thresholds};
+use crate::text::hexadecimal;
 
 /// Version of the line's layout. A reader refuses another major number.
 pub const ANNOTATION_SCHEMA: &str = "ragscope-annotations/1";
@@ -101,7 +102,7 @@ pub struct AnnotatedAnswer {
 /// The first 16 hexadecimal digits of the SHA-256 of an answer.
 #[must_use]
 pub fn answer_hash(answer: &str) -> String {
-    Sha256::digest(answer.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&Sha256::digest(answer.as_bytes())[..8])
 }
 
 impl AnnotatedAnswer {
